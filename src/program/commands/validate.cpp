@@ -11,6 +11,7 @@
 #include "cluster/predict/stacks_yaml.h"
 #include "cluster/predict/this_machine.h"
 #include "cluster/predict/validation_view.h"
+#include "engine/device/device_list.h"
 #include "program/command.h"
 #include "program/model_argument.h"
 #include "studies/calibration/calibration.h"

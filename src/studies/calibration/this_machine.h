@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cluster/predict/catalog.h"
+#include "engine/device/device.h"
 #include "studies/calibration/machine_rows.h"
 
 namespace trainyard::measure {
