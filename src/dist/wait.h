@@ -5,6 +5,7 @@
 #include <chrono>
 #include <thread>
 
+#include "base/relax.h"
 #include "base/stopwatch.h"
 
 namespace trainyard::dist {
@@ -36,7 +37,7 @@ template <typename Ready, typename Rest, typename KeepWaiting>
 bool poll_until(int spins, Ready&& ready, Rest&& rest, KeepWaiting&& keep_waiting) {
   for (int i = 0; i < spins; ++i) {
     if (ready()) return true;
-    __builtin_ia32_pause();
+    relax();
   }
   const Stopwatch watch;
   AwakeTime awake;

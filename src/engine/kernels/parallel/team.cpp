@@ -7,11 +7,9 @@
 #include <sys/syscall.h>
 #include <system_error>
 #include <unistd.h>
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
 #include "base/error.h"
+#include "base/relax.h"
 
 namespace trainyard::kernels {
 namespace {
@@ -21,12 +19,6 @@ static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t), "futexes are pl
 // Longer than the gap between two nodes and shorter than a time slice: a sleeping thread takes tens
 // of microseconds to come back, and one that spins keeps its core from others.
 constexpr int kSpinMicroseconds = 50;
-
-void relax() {
-#if defined(__x86_64__)
-  _mm_pause();
-#endif
-}
 
 int64_t now_ns() {
   timespec time;

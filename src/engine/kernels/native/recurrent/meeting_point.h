@@ -2,11 +2,22 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
-#include <immintrin.h>
 #include <thread>
 
+#include "base/relax.h"
+
 namespace trainyard::kernels::native {
+
+// A clock that is quick to read, in units of its own.
+inline uint64_t ticks() {
+#if defined(__x86_64__)
+  return __builtin_ia32_rdtsc();
+#else
+  return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+#endif
+}
 
 // Work is cut into `parts`; a thread that does several of them arrives for all of them, so that one
 // thread alone never waits. A thread that has to wait spins for about ten microseconds, then gives
@@ -20,19 +31,19 @@ class MeetingPoint {
     arrived_.fetch_add(own_parts, std::memory_order_acq_rel);
     const int64_t wanted = parts_ * (step + 1);
     if (arrived_.load(std::memory_order_acquire) >= wanted) return;
-    const uint64_t began = __rdtsc();
+    const uint64_t began = ticks();
     for (int spins = 0; arrived_.load(std::memory_order_acquire) < wanted; ++spins) {
       if (spins < kSpins) {
-        _mm_pause();
+        relax();
       } else {
         std::this_thread::yield();
       }
     }
     // At the first meeting a partner may have had to wake.
-    if (step > 0) waited_.fetch_add(__rdtsc() - began, std::memory_order_relaxed);
+    if (step > 0) waited_.fetch_add(ticks() - began, std::memory_order_relaxed);
   }
 
-  // Ticks of the time stamp counter that threads waited, all together.
+  // ticks() that threads waited, all together.
   uint64_t waited() const { return waited_.load(std::memory_order_relaxed); }
 
  private:

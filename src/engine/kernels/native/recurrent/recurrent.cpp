@@ -154,7 +154,7 @@ void RecurrentLayer::run(const RecurrentOperands& operands, void* scratch) const
                .meeting = &meetings[d],
                .scratch = memory + d * per_direction});
   };
-  const uint64_t began = __rdtsc();
+  const uint64_t began = ticks();
   if (one_by_one_ && !apart) {
     parallel_for(parts, [&](int64_t begin, int64_t end) {
       for (int64_t d = 0; d < shape_.directions; ++d) run_parts(d, begin, end);
@@ -168,7 +168,7 @@ void RecurrentLayer::run(const RecurrentOperands& operands, void* scratch) const
     });
   }
   const uint64_t waited = meetings[0].waited() + meetings[1].waited();
-  if (waited > (__rdtsc() - began) * static_cast<uint64_t>(parts) / 4) {
+  if (waited > (ticks() - began) * static_cast<uint64_t>(parts) / 4) {
     runs_apart_.store(kRunsApart, std::memory_order_relaxed);
   }
   get_states(operands, memory);
