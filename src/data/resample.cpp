@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <emmintrin.h>
 #include <span>
 #include <vector>
+
+#if defined(__x86_64__)
+#include <emmintrin.h>
+#endif
 
 namespace trainyard::data {
 namespace {
@@ -71,6 +74,7 @@ void blend_rows(const uint8_t* from, int64_t stride, const Taps& taps, const flo
   sum_rows(from, stride, taps, weights, row);
 }
 
+#if defined(__x86_64__)
 // The same sums, eight at a time; without FMA, which would round them otherwise.
 [[gnu::target("avx2")]] void blend_rows_avx2(const uint8_t* from, int64_t stride, const Taps& taps,
                                              const float* weights, std::span<float> row) {
@@ -80,6 +84,11 @@ void blend_rows(const uint8_t* from, int64_t stride, const Taps& taps, const flo
 BlendRows best_blend_rows() {
   return __builtin_cpu_supports("avx2") != 0 ? blend_rows_avx2 : blend_rows;
 }
+#else
+BlendRows best_blend_rows() {
+  return blend_rows;
+}
+#endif
 
 constexpr float kRounds = 0.5F;  // added, so that cutting off the fraction rounds
 
@@ -94,6 +103,7 @@ void blend_plane_columns(const float* row, const Axis& columns, uint8_t* to) {
 
 constexpr int64_t kPixelBytes = 3;
 
+#if defined(__x86_64__)
 // Three colors in a vector of four; what the fourth lane reads behind a pixel does not matter.
 void blend_pixel_columns(const float* row, const Axis& columns, uint8_t* to) {
   for (const Taps& taps : columns.taps) {
@@ -111,6 +121,20 @@ void blend_pixel_columns(const float* row, const Axis& columns, uint8_t* to) {
     to += kPixelBytes;
   }
 }
+#else
+void blend_pixel_columns(const float* row, const Axis& columns, uint8_t* to) {
+  for (const Taps& taps : columns.taps) {
+    const float* weights = columns.weights.data() + taps.offset;
+    const float* source = row + taps.first * kPixelBytes;
+    float sums[kPixelBytes] = {kRounds, kRounds, kRounds};
+    for (int64_t t = 0; t < taps.count; ++t) {
+      for (int64_t c = 0; c < kPixelBytes; ++c) sums[c] += weights[t] * source[t * kPixelBytes + c];
+    }
+    for (const float sum : sums)
+      *to++ = static_cast<uint8_t>(std::clamp(static_cast<int>(sum), 0, 255));
+  }
+}
+#endif
 
 }  // namespace
 
