@@ -29,7 +29,17 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(ty_flags INTERFACE
     "$<BUILD_INTERFACE:SHELL:--param ggc-min-heapsize=500000>" "$<BUILD_INTERFACE:SHELL:--param ggc-min-expand=300>")
 endif()
+if(NOT CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)
+  # Where every processor has fused multiply-adds, results must not depend on where the compiler finds a use for them; x86-64 has
+  # them in files that ask for them alone.
+  target_compile_options(ty_flags INTERFACE -ffp-contract=off)
+endif()
 target_include_directories(ty_flags INTERFACE $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/src>)
+
+if(TY_REPRODUCIBLE)
+  target_compile_options(ty_flags INTERFACE
+    "$<BUILD_INTERFACE:-ffile-prefix-map=${CMAKE_BINARY_DIR}=build>" "$<BUILD_INTERFACE:-ffile-prefix-map=${CMAKE_SOURCE_DIR}=.>")
+endif()
 
 if(TY_SANITIZE)
   target_compile_options(ty_flags INTERFACE

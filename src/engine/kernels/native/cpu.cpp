@@ -7,6 +7,7 @@
 
 namespace trainyard::kernels::native {
 
+#if defined(__x86_64__)
 namespace {
 
 // May instructions of this name, one of oneDNN's, be used?
@@ -35,6 +36,18 @@ bool cpu_has_avx512_bf16() {
   return (allows("AVX512_CORE_BF16") || allows("AVX512_CORE_AMX")) && supports_avx512() &&
          __builtin_cpu_supports("avx512bf16") != 0;
 }
+
+#else
+bool cpu_has_avx512() {
+  return false;
+}
+bool cpu_has_avx512_vnni() {
+  return false;
+}
+bool cpu_has_avx512_bf16() {
+  return false;
+}
+#endif
 
 int64_t channel_block() {
   static const int64_t kChannels = cpu_has_avx512() && wide_vectors_pay() ? 2 * kVector : kVector;

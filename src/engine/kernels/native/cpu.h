@@ -8,9 +8,14 @@ namespace trainyard::kernels::native {
 // Floats in a register.
 inline constexpr int64_t kVector = 8;
 
-// AVX2 and FMA, which every kernel here is compiled for. Ask before creating one.
+// AVX2 and FMA, which every kernel here is compiled for. Ask before creating one. Processors that
+// are not x86-64 have it in other vectors (vectors.h).
 inline bool cpu_has_avx2_fma() {
+#if defined(__x86_64__)
   return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0;
+#else
+  return true;
+#endif
 }
 
 // AVX-512 as servers have it (F, BW, DQ, VL). ONEDNN_MAX_CPU_ISA, which keeps oneDNN to older

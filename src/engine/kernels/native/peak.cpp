@@ -1,11 +1,15 @@
 #include "engine/kernels/native/peak.h"
 
-#include <cpuid.h>
-#include <immintrin.h>
+#include <cmath>
 #include <initializer_list>
 
 #include "engine/kernels/native/cpu.h"
 #include "engine/kernels/native/int8/byte_kernels.h"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <immintrin.h>
+#endif
 
 namespace trainyard::kernels::native {
 namespace {
@@ -14,8 +18,14 @@ namespace {
 constexpr int kSums = 12;
 
 void keep(float value) {
+#if defined(__x86_64__)
   asm volatile("" : : "x"(value));
+#else
+  asm volatile("" : : "m"(value));
+#endif
 }
+
+#if defined(__x86_64__)
 
 // Sums are named one by one, since an array of them would go through memory; and all are the same
 // number, so without the empty assembly the compiler would compute one of them.
@@ -59,6 +69,21 @@ __attribute__((target("avx512f,avx512bf16"))) void bf16_rounds(int64_t rounds) {
 #undef TY_ADD_PAIRS
 #undef TY_FMA_ROUNDS
 
+#else
+
+// In whatever vectors the compiler finds.
+void fma_rounds_8(int64_t rounds) {
+  constexpr float kFactor = 0.999F;
+  float sums[kSums * kVector];
+  for (float& sum : sums) sum = kFactor;
+  for (int64_t i = 0; i < rounds; ++i) {
+    for (float& sum : sums) sum = std::fma(sum, kFactor, kFactor);
+  }
+  for (const float sum : sums) keep(sum);
+}
+
+#endif
+
 void fma_rounds_1(int64_t rounds) {
   float sums[kSums];
   for (float& sum : sums) sum = 1.0F;
@@ -69,13 +94,16 @@ void fma_rounds_1(int64_t rounds) {
 }
 
 int64_t widest_vector() {
+#if defined(__x86_64__)
   if (__builtin_cpu_supports("avx512f") != 0) return 16;
+#endif
   return cpu_has_avx2_fma() ? kVector : 1;
 }
 
 }  // namespace
 
 bool wide_vectors_pay() {
+#if defined(__x86_64__)
   if (widest_vector() != 16) return false;
   unsigned eax = 0;
   unsigned ebx = 0;
@@ -85,12 +113,17 @@ bool wide_vectors_pay() {
   const unsigned family = ((eax >> 8U) & 0xfU) + ((eax >> 20U) & 0xffU);
   constexpr unsigned kInHalves = 0x19;  // Zen 4
   return !(__builtin_cpu_is("amd") && family == kInHalves);
+#else
+  return false;
+#endif
 }
 
 void fma_loop(int64_t rounds) {
   switch (widest_vector()) {
+#if defined(__x86_64__)
     case 16:
       return fma_rounds_16(rounds);
+#endif
     case kVector:
       return fma_rounds_8(rounds);
     default:
@@ -103,7 +136,11 @@ double fma_loop_flops(int64_t rounds) {
 }
 
 void bf16_loop(int64_t rounds) {
+#if defined(__x86_64__)
   bf16_rounds(rounds);
+#else
+  fma_loop(rounds);
+#endif
 }
 
 double bf16_loop_flops(int64_t rounds) {

@@ -2,7 +2,7 @@
 // include this are compiled for different processors.
 #pragma once
 
-#include <immintrin.h>
+#include "engine/kernels/native/vectors.h"
 
 namespace trainyard::kernels::native {
 

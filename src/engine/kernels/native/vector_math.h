@@ -2,8 +2,9 @@
 // AVX-512.
 #pragma once
 
-#include <immintrin.h>
 #include <initializer_list>
+
+#include "engine/kernels/native/vectors.h"
 
 namespace trainyard::kernels::native {
 

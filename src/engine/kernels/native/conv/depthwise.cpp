@@ -2,13 +2,13 @@
 #include "engine/kernels/native/conv/depthwise.h"
 
 #include <algorithm>
-#include <immintrin.h>
 
 #include "base/error.h"
 #include "base/integers.h"
 #include "engine/kernels/native/cpu.h"
 #include "engine/kernels/native/gemm/panel_gemm.h"
 #include "engine/kernels/native/parallel.h"
+#include "engine/kernels/native/vectors.h"
 
 namespace trainyard::kernels::native {
 namespace {

@@ -2,11 +2,11 @@
 #include "engine/kernels/native/conv/depthwise_gradient.h"
 
 #include <algorithm>
-#include <immintrin.h>
 
 #include "base/integers.h"
 #include "engine/kernels/native/gemm/panel_gemm.h"
 #include "engine/kernels/native/parallel.h"
+#include "engine/kernels/native/vectors.h"
 
 namespace trainyard::kernels::native {
 namespace {

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <immintrin.h>
 #include <utility>
 
 #include "base/error.h"
@@ -11,6 +10,7 @@
 #include "engine/kernels/native/cpu.h"
 #include "engine/kernels/native/gemm/panel_gemm.h"
 #include "engine/kernels/native/parallel.h"
+#include "engine/kernels/native/vectors.h"
 
 namespace trainyard::kernels::native {
 namespace {

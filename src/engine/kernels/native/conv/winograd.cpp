@@ -206,7 +206,7 @@ class WinogradSteps {
   const Run& run_;
   const WinogradShape& shape_;
   const WinogradPlan& plan_;
-  decltype(WideTile::output) wide_ = nullptr;
+  decltype(WideWinogradTile::output) wide_ = nullptr;
 };
 
 // A thread's share of the blocks of input channels, in pairs.

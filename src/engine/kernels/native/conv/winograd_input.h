@@ -127,7 +127,7 @@ class InputTiles {
   const WinogradPlan& plan_;
   const float* src_;
   int64_t v_stride_;
-  decltype(WideTile::input) wide_ = nullptr;
+  decltype(WideWinogradTile::input) wide_ = nullptr;
 };
 
 }  // namespace trainyard::kernels::native

@@ -94,13 +94,13 @@ void output_of(const WideOutput& output) {
 }
 
 template <int kOutputs, int kPoints>
-WideTile make_tile() {
+WideWinogradTile make_tile() {
   return {input_of<kPoints>, output_of<kOutputs, kPoints>};
 }
 
 }  // namespace
 
-WideTile wide_winograd_tile(int64_t outputs, int64_t points) {
+WideWinogradTile wide_winograd_tile(int64_t outputs, int64_t points) {
   if (outputs == 2) return points == 4 ? make_tile<2, 4>() : make_tile<2, 6>();
   if (outputs == 4) return points == 6 ? make_tile<4, 6>() : make_tile<4, 8>();
   return make_tile<6, 8>();

@@ -26,7 +26,7 @@ struct WideOutput {
   float high = 0;
 };
 
-struct WideTile {
+struct WideWinogradTile {
   // v = B^T d B. Columns of the rows before `left` and from `right` on count as zero.
   void (*input)(const float* const* rows, int64_t left, int64_t right, WideStrides strides,
                 float* v);
@@ -35,6 +35,6 @@ struct WideTile {
 };
 
 // Ask cpu_has_avx512() first.
-WideTile wide_winograd_tile(int64_t outputs, int64_t points);
+WideWinogradTile wide_winograd_tile(int64_t outputs, int64_t points);
 
 }  // namespace trainyard::kernels::native

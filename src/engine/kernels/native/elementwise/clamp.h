@@ -1,11 +1,11 @@
 // The activations that training kernels apply themselves: Relu and Clip, as bounds.
 #pragma once
 
-#include <immintrin.h>
 #include <string_view>
 
 #include "engine/kernels/native/conv/activation.h"
 #include "engine/kernels/native/cpu.h"
+#include "engine/kernels/native/vectors.h"
 #include "ops/math/activation.h"
 
 namespace trainyard::kernels::native {

@@ -1,13 +1,13 @@
 // DropoutTraining, row-major or on blocks of channels: the mask of an element follows from its
 // index alone, so forward and backward may lie differently.
 #include <cmath>
-#include <immintrin.h>
 
 #include "base/random.h"
 #include "engine/kernels/api/kernel.h"
 #include "engine/kernels/api/refusals.h"
 #include "engine/kernels/native/cpu.h"
 #include "engine/kernels/native/elementwise/elementwise.h"
+#include "engine/kernels/native/vectors.h"
 
 namespace trainyard::kernels::native {
 namespace {

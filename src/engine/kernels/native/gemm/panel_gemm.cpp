@@ -1,9 +1,8 @@
 // The inner product of the native convolutions: a few rows times a panel of 16 packed columns.
 #include "engine/kernels/native/gemm/panel_gemm.h"
 
-#include <immintrin.h>
-
 #include "engine/kernels/native/cpu.h"
+#include "engine/kernels/native/vectors.h"
 
 namespace trainyard::kernels::native {
 namespace {

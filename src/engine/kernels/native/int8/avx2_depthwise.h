@@ -5,11 +5,11 @@
 
 #include <cstdint>
 #include <cstring>
-#include <immintrin.h>
 
 #include "engine/kernels/native/int8/byte_kernels.h"
 #include "engine/kernels/native/int8/depthwise_order.h"
 #include "engine/kernels/native/repeat.h"
+#include "engine/kernels/native/vectors.h"
 
 namespace trainyard::kernels::native {
 namespace {

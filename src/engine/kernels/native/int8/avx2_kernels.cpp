@@ -4,6 +4,7 @@
 #include "engine/kernels/native/int8/avx2_vectors.h"
 #include "engine/kernels/native/int8/avx2_wide_depthwise.h"
 #include "engine/kernels/native/int8/conv_tile.h"
+#include "engine/kernels/native/vectors.h"
 
 namespace trainyard::kernels::native {
 namespace {
@@ -18,9 +19,10 @@ void avx2_peak(int64_t rounds) {
     repeat<kPeakSums>([&](auto i) {
       __m256i first = x;
       __m256i second = x;
-      asm volatile("" : "+x"(first), "+x"(second));  // else one product serves for both
+      forget(first);  // else one product serves for both
+      forget(second);
       sums[i] = Avx2Fours::dot_two(sums[i], first, x, second, x);
-      asm volatile("" : "+x"(sums[i]));
+      forget(sums[i]);
     });
   }
 }
@@ -32,7 +34,7 @@ void avx2_peak(int64_t rounds) {
   }
 
 constexpr ByteKernels kAvx2Kernels = {
-    .name = "avx2",
+    .name = kVectorsName,
     .lanes = Avx2::kLanes,
     .vectors = 2,
     .pixels = 4,

@@ -3,9 +3,9 @@
 
 #include <cstdint>
 #include <cstring>
-#include <immintrin.h>
 
 #include "engine/kernels/native/repeat.h"
+#include "engine/kernels/native/vectors.h"
 
 namespace trainyard::kernels::native {
 namespace {

@@ -4,10 +4,10 @@
 
 #include <cstdint>
 #include <cstring>
-#include <immintrin.h>
 
 #include "engine/kernels/native/int8/byte_kernels.h"
 #include "engine/kernels/native/repeat.h"
+#include "engine/kernels/native/vectors.h"
 
 namespace trainyard::kernels::native {
 namespace {

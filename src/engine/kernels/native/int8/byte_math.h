@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <immintrin.h>
 
+#include "engine/kernels/native/vectors.h"
 #include "ops/quantize/quantized.h"
 
 namespace trainyard::kernels::native {

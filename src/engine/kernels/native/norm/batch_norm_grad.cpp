@@ -1,13 +1,13 @@
 // BatchNormGrad on blocks of eight channels: one pass for the two sums and one for dx, block by
 // block, so that the second finds a block in the cache. With fixed statistics dx does not depend on
 // the sums, and the first pass writes it.
-#include <immintrin.h>
 
 #include "engine/kernels/api/exchange_kernel.h"
 #include "engine/kernels/native/cpu.h"
 #include "engine/kernels/native/elementwise/clamp.h"
 #include "engine/kernels/native/flat.h"
 #include "engine/kernels/native/norm/channel_sums.h"
+#include "engine/kernels/native/vectors.h"
 
 namespace trainyard::kernels::native {
 namespace {

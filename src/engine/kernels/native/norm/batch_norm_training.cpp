@@ -1,12 +1,12 @@
 // BatchNormTraining on blocks of eight channels: one pass for the statistics and one for the
 // result, block by block, so that the second finds a block in the cache.
-#include <immintrin.h>
 
 #include "engine/kernels/api/exchange_kernel.h"
 #include "engine/kernels/native/cpu.h"
 #include "engine/kernels/native/elementwise/clamp.h"
 #include "engine/kernels/native/flat.h"
 #include "engine/kernels/native/norm/channel_sums.h"
+#include "engine/kernels/native/vectors.h"
 
 namespace trainyard::kernels::native {
 namespace {

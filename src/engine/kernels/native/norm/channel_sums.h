@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <immintrin.h>
 #include <span>
 #include <string_view>
 
 #include "engine/kernels/api/refusals.h"
 #include "engine/kernels/native/cpu.h"
 #include "engine/kernels/native/flat.h"
+#include "engine/kernels/native/vectors.h"
 #include "engine/kernels/parallel/exchange.h"
 #include "engine/kernels/parallel/parallel.h"
 #include "ir/node_view.h"

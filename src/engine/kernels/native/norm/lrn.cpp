@@ -1,10 +1,10 @@
 // LRN over five channels with the exponent 3/4 that networks use, on blocks of eight channels.
-#include <immintrin.h>
 
 #include "engine/kernels/api/kernel.h"
 #include "engine/kernels/native/cpu.h"
 #include "engine/kernels/native/flat.h"
 #include "engine/kernels/native/norm/lrn_window.h"
+#include "engine/kernels/native/vectors.h"
 #include "engine/kernels/parallel/parallel.h"
 
 namespace trainyard::kernels::native {

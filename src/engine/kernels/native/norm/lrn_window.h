@@ -2,10 +2,9 @@
 // blocks of eight channels.
 #pragma once
 
-#include <immintrin.h>
-
 #include "engine/kernels/api/refusals.h"
 #include "engine/kernels/native/cpu.h"
+#include "engine/kernels/native/vectors.h"
 #include "ir/node_view.h"
 
 namespace trainyard::kernels::native {

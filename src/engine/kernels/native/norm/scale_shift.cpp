@@ -1,6 +1,5 @@
 // ScaleShift on vectors: reads and writes each element once.
 #include <algorithm>
-#include <immintrin.h>
 #include <limits>
 
 #include "engine/kernels/api/kernel.h"
@@ -8,6 +7,7 @@
 #include "engine/kernels/native/cpu.h"
 #include "engine/kernels/native/flat.h"
 #include "engine/kernels/native/gemm/packed_buffer.h"
+#include "engine/kernels/native/vectors.h"
 #include "engine/kernels/parallel/parallel.h"
 #include "ops/math/activation.h"
 

@@ -1,5 +1,4 @@
 // MaxPool, AveragePool and their global forms on images in blocks of channels.
-#include <immintrin.h>
 #include <limits>
 
 #include "engine/kernels/api/kernel.h"
@@ -7,6 +6,7 @@
 #include "engine/kernels/native/cpu.h"
 #include "engine/kernels/native/flat.h"
 #include "engine/kernels/native/pool/pool_window.h"
+#include "engine/kernels/native/vectors.h"
 #include "engine/kernels/parallel/parallel.h"
 #include "ops/op_def.h"
 

@@ -1,6 +1,5 @@
 // MaxPoolGrad and AveragePoolGrad on images in blocks of eight channels: plane by plane, so that
 // windows that overlap add to what is in the cache.
-#include <immintrin.h>
 #include <limits>
 #include <type_traits>
 #include <vector>
@@ -10,6 +9,7 @@
 #include "engine/kernels/native/cpu.h"
 #include "engine/kernels/native/flat.h"
 #include "engine/kernels/native/pool/pool_window.h"
+#include "engine/kernels/native/vectors.h"
 #include "engine/kernels/parallel/parallel.h"
 #include "ops/nn/window.h"
 

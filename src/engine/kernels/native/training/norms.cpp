@@ -3,13 +3,13 @@
 // passes over all tensors in chunks; partial sums are added in the order of the chunks, whatever
 // the threads.
 #include <cmath>
-#include <immintrin.h>
 
 #include "engine/kernels/api/kernel.h"
 #include "engine/kernels/api/refusals.h"
 #include "engine/kernels/native/cpu.h"
 #include "engine/kernels/native/training/multi_tensor.h"
 #include "engine/kernels/native/vector_math.h"
+#include "engine/kernels/native/vectors.h"
 #include "engine/kernels/parallel/parallel.h"
 
 namespace trainyard::kernels::native {

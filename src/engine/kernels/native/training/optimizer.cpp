@@ -2,12 +2,12 @@
 // tensors, each element read and written once. New tensors and states may lie where the old ones
 // do.
 #include <cmath>
-#include <immintrin.h>
 
 #include "engine/kernels/api/kernel.h"
 #include "engine/kernels/api/refusals.h"
 #include "engine/kernels/native/cpu.h"
 #include "engine/kernels/native/training/multi_tensor.h"
+#include "engine/kernels/native/vectors.h"
 #include "engine/kernels/parallel/parallel.h"
 
 namespace trainyard::kernels::native {
@@ -26,14 +26,35 @@ std::string_view refuses_optimizer(const NodeView& node) {
 // and the processor takes a hundred times as long for each.
 class FlushTiny {
  public:
-  FlushTiny() : before_(_mm_getcsr()) { _mm_setcsr(before_ | kFlushResults | kFlushOperands); }
-  ~FlushTiny() { _mm_setcsr(before_); }
+  FlushTiny() : before_(control()) { set_control(before_ | kFlush); }
+  ~FlushTiny() { set_control(before_); }
   FlushTiny(const FlushTiny&) = delete;
   FlushTiny& operator=(const FlushTiny&) = delete;
 
  private:
-  static constexpr unsigned kFlushResults = 0x8000;
-  static constexpr unsigned kFlushOperands = 0x0040;
+#if defined(__x86_64__)
+  static unsigned control() {
+    return _mm_getcsr();
+  }
+  static void set_control(unsigned word) {
+    _mm_setcsr(word);
+  }
+  static constexpr unsigned kFlush = 0x8040;  // results and operands
+#elif defined(__aarch64__)
+  static unsigned control() {
+    return __builtin_aarch64_get_fpcr();
+  }
+  static void set_control(unsigned word) {
+    __builtin_aarch64_set_fpcr(word);
+  }
+  static constexpr unsigned kFlush = 1U << 24U;  // results and operands
+#else
+  static unsigned control() {
+    return 0;
+  }
+  static void set_control(unsigned /*word*/) {}
+  static constexpr unsigned kFlush = 0;
+#endif
   unsigned before_;
 };
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <bit>
-#include <immintrin.h>
 
 #include "engine/kernels/native/cpu.h"
+#include "engine/kernels/native/vectors.h"
 
 namespace trainyard::kernels::native {
 namespace {

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <immintrin.h>
 #include <limits>
 
 #include "engine/kernels/native/cpu.h"
+#include "engine/kernels/native/vectors.h"
 #include "engine/kernels/native/vision/ranking.h"
 #include "engine/kernels/parallel/parallel.h"
 
