@@ -199,6 +199,9 @@ int bench_command(const ServeFlags& flags, std::ostream& out) {
   // Without an address the server is a process of its own, which shares nothing with the one that
   // measures but the machine.
   if (load.url.empty() || load.url.find("://") != std::string::npos) {
+    TY_REQUIRE(!load.url.empty() && !load.model.empty(),
+               "serve bench needs an address and --model NAME, as in 'serve bench "
+               "http://127.0.0.1:8000 --model resnet50'");
     return report_load(load, flags.format, out);
   }
   const BenchServer server(server_arguments(flags));
@@ -336,13 +339,14 @@ void declare_limits(Args& args, ServeFlags& flags) {
 void declare_load(Args& args, ServeFlags& flags) {
   args.option("--model", flags.load.model, "bench: the model's name");
   args.option("--concurrency", flags.load.concurrency,
-              "bench: concurrent requests; one row for each number");
+              "bench: concurrent requests; one row for each number", between(1, 1000));
   args.option("--rate", flags.load.rate,
               "bench: requests per second (open loop); 0: send the next after each response",
               Range{.least = 0.001, .most = 1e6, .or_else = 0});
   args.option("--seconds", flags.load.seconds, "bench: seconds per row", between(0.001, kDay));
-  args.option("--rows", flags.load.batch, "bench: rows of a request");
-  args.option("--payloads", flags.load.payloads, "bench: number of different inputs");
+  args.option("--rows", flags.load.batch, "bench: rows of a request", between(1, 1024));
+  args.option("--payloads", flags.load.payloads, "bench: number of different inputs",
+              between(1, 1000));
   args.flag("--json-tensors", flags.load.json, "bench: tensors as JSON, not as bytes");
   args.format(flags.format);
 }

@@ -4,25 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "base/error.h"
-
 namespace trainyard::cli {
 namespace {
-
-void check(const serve::LoadOptions& options) {
-  TY_REQUIRE(!options.url.empty() && !options.model.empty(),
-             "serve bench needs an address and --model NAME, as in 'serve bench "
-             "http://127.0.0.1:8000 --model resnet50'");
-  TY_REQUIRE(options.seconds > 0 && options.seconds <= 86400 && options.rate >= 0,
-             "--seconds must be more than 0, --rate 0 or more");
-  TY_REQUIRE(options.batch >= 1 && options.batch <= 1024 && options.payloads >= 1 &&
-                 options.payloads <= 1000,
-             "--rows must be 1 to 1024, --payloads 1 to 1000");
-  for (const int64_t concurrency : options.concurrency) {
-    TY_REQUIRE(concurrency >= 1 && concurrency <= 1000, "--concurrency {}: expected 1 to 1000",
-               concurrency);
-  }
-}
 
 std::string progress_text(const serve::LoadRow& row) {
   return row.p99_ms ? fmt::format("p99 {:.3f} ms", *row.p99_ms)
@@ -63,7 +46,6 @@ const report::Fields<serve::LoadRow>& load_fields() {
 
 int report_load(const serve::LoadOptions& options, const report::Format& format,
                 std::ostream& out) {
-  check(options);
   const std::vector<serve::LoadRow> rows = serve::run_load(options, [](const serve::LoadRow& row) {
     fmt::print(stderr, "concurrency {}: {:.1f} requests/s, {}\n", row.concurrency,
                row.requests_per_s, progress_text(row));
