@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/shell.h"
 #include "base/text.h"
+#include "base/yaml.h"
 
 namespace trainyard::cli {
 
@@ -31,6 +32,7 @@ struct Args::Impl {
   std::map<std::string, std::string> bare_values;
   std::set<std::string> toggles;
   std::function<std::string()> action;
+  std::optional<std::string> options_file;  // "": may be given and is not
   std::vector<OwnFlags> own_flags;
   Settings checked;                                   // whose ranges parse() checks
   Settings limited;                                   // the same where the flag is given
@@ -41,6 +43,7 @@ struct Args::Impl {
   void check_own_flags() const;
   std::vector<std::string> with_flags_repeated(std::span<const std::string> arguments) const;
   std::vector<std::string> with_bare_values(std::vector<std::string> words) const;
+  std::vector<std::string> with_options_of_file(std::vector<std::string> words) const;
 };
 
 // "--set a=1 b=2" as "--set a=1 --set b=2", and "--nesterov off" as "--nesterov=off": only what has
@@ -115,6 +118,67 @@ std::vector<std::string> Args::Impl::with_bare_values(std::vector<std::string> w
     if (bare == bare_values.end()) continue;
     const bool alone = i + 1 == words.size() || words[i + 1].starts_with('-');
     if (alone) words.insert(words.begin() + static_cast<ptrdiff_t>(i) + 1, bare->second);
+  }
+  return words;
+}
+
+namespace {
+
+// A value of a file as it would be typed: nothing for null and for a switch that is off.
+std::vector<std::string> words_of_option(const CLI::Option& option, bool toggles,
+                                         const YamlView& value) {
+  const std::string flag = option.get_name();
+  const auto typed = [](const YamlView& item) {
+    return item.json().is_string() ? item.text() : item.json().dump(-1);
+  };
+  if (value.json().is_null()) return {};
+  if (value.json().is_object()) value.fail("expected a text, a number or a list of them");
+  if (option.get_expected_max() == 0) {
+    const bool on = value.boolean();
+    if (toggles) return {flag + (on ? "=on" : "=off")};
+    return on ? std::vector<std::string>{flag} : std::vector<std::string>{};
+  }
+  if (!value.json().is_array()) return {flag, typed(value)};
+  std::vector<std::string> items;
+  for (const YamlView& item : value.items()) items.push_back(typed(item));
+  if (option.get_expected_max() == 1) return {flag, join(items, ",")};
+  std::vector<std::string> words;
+  for (const std::string& item : items) words.insert(words.end(), {flag, item});
+  return words;
+}
+
+}  // namespace
+
+// Those that the words do not have, behind them.
+std::vector<std::string> Args::Impl::with_options_of_file(std::vector<std::string> words) const {
+  constexpr std::string_view kFlag = "--config";
+  if (!options_file) return words;
+  const auto place = std::find_if(words.begin(), words.end(), [&](const std::string& word) {
+    return word == kFlag || word.starts_with(std::string(kFlag) + "=");
+  });
+  if (place == words.end()) return words;
+  const bool apart = *place == kFlag;
+  if (apart && std::next(place) == words.end()) return words;  // CLI11 says what is missing
+  const std::string path = apart ? *std::next(place) : place->substr(kFlag.size() + 1);
+  const auto document = YamlDocument::parse(read_settings_file(path), path);
+  std::vector<std::string> names;
+  std::map<std::string, const CLI::Option*> options;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) {
+      if (name == "help" || name == kFlag.substr(2)) continue;
+      options[setting_of_flag(name)] = option;
+      names.push_back(setting_of_flag(name));
+    }
+  }
+  document->root().only(names);
+  for (const auto& [name, value] : document->root().members()) {
+    const std::string flag = "--" + flag_of_setting(name);
+    const bool has_flag = std::any_of(words.begin(), words.end(), [&](const std::string& word) {
+      return word == flag || word.starts_with(flag + "=");
+    });
+    if (has_flag) continue;
+    const auto more = words_of_option(*options.at(name), toggles.contains(flag), value);
+    words.insert(words.end(), more.begin(), more.end());
   }
   return words;
 }
@@ -381,6 +445,12 @@ const std::string& Args::html_file() const {
   return impl_->html_file;
 }
 
+void Args::options_file() {
+  if (impl_->app.get_option_no_throw("--config") != nullptr) return;
+  option("--config", impl_->options_file.emplace(),
+         "options from this YAML file, by their names here; the command line wins");
+}
+
 void Args::renamed(const std::string& old_flag, const std::string& new_flag) {
   impl_->renamed[old_flag] = new_flag;
 }
@@ -398,7 +468,7 @@ void Args::own_flags(std::function<std::string()> action, std::vector<OwnFlags> 
 bool Args::parse(std::span<const std::string> arguments) {
   // As CLI11 wants them.
   std::vector<std::string> reversed =
-      impl_->with_bare_values(impl_->with_flags_repeated(arguments));
+      impl_->with_options_of_file(impl_->with_bare_values(impl_->with_flags_repeated(arguments)));
   std::reverse(reversed.begin(), reversed.end());
   try {
     impl_->app.parse(reversed);
@@ -449,6 +519,23 @@ std::vector<std::string> Args::flags() const {
   return flags;
 }
 
+std::string Args::with_flags(std::string_view text) const {
+  const std::vector<std::string> known = flags();
+  std::string changed;
+  while (true) {
+    const size_t open = text.find('`');
+    const size_t close = open == text.npos ? open : text.find('`', open + 1);
+    if (close == text.npos) return changed += text;
+    changed += text.substr(0, open);
+    const std::string name(text.substr(open + 1, close - open - 1));
+    const std::string flag = "--" + flag_of_setting(name);
+    const bool is_flag = std::find(known.begin(), known.end(), flag) != known.end();
+    // The second backquote of what is no flag may open the next name.
+    changed += is_flag ? flag : "`" + name;
+    text.remove_prefix(is_flag ? close + 1 : close);
+  }
+}
+
 namespace {
 
 // Of a described setting: the group, and what it may be.
@@ -470,7 +557,7 @@ Json Args::description() const {
     const bool positional = option->get_positional();
     const std::string name = option->get_name();
     if (name == "-h,--help" || name == "--help") continue;
-    Json fields = Json::object({{"name", name}, {"help", option->get_description()}});
+    Json fields = Json::object({{"name", name}, {"help", with_flags(option->get_description())}});
     fields["positional"] = positional;
     fields["required"] = option->get_required();
     // 0: a switch. Comma-separated numbers are one text here.
@@ -494,7 +581,7 @@ std::string Args::help() const {
   }
   std::string text = impl_->app.help();
   if (!impl_->examples.empty()) text += "\nExamples:\n" + impl_->examples;
-  return text;
+  return with_flags(text);
 }
 
 }  // namespace trainyard::cli

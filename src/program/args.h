@@ -72,6 +72,10 @@ class Args {
   // Of --html; empty: the result goes to stdout.
   const std::string& html_file() const;
 
+  // --config FILE, a YAML file with options by name, unless the command reads such a file itself.
+  // It is declared last, when all others are known; the command line wins over the file.
+  void options_file();
+
   // A flag that had another name: giving the old one is an Error that says the new one.
   void renamed(const std::string& old_flag, const std::string& new_flag);
 
@@ -94,6 +98,9 @@ class Args {
   Json description() const;
   // "--batch", "--json", …
   std::vector<std::string> flags() const;
+  // The library names settings in backquotes, as `weight_decay`, because not all who read its texts
+  // have a command line. Those that are flags of this command become "--weight-decay".
+  std::string with_flags(std::string_view text) const;
 
  private:
   struct Impl;

@@ -28,6 +28,7 @@ Json description() {
   for (const Command* command : all_commands()) {
     Args args(command->name, command->summary, command->examples);
     command->setup(args);
+    args.options_file();
     commands.push_back(Json::object({{"name", command->name},
                                      {"group", command->group},
                                      {"summary", command->summary},
@@ -79,6 +80,17 @@ const Command& find_command(const std::string& name) {
               did_you_mean(name, names));
 }
 
+// What the library refuses names settings; who typed a command knows them as flags.
+int run_in_flags(const Args& args, const Runner& runner, std::ostream& out) {
+  try {
+    return runner(out);
+  } catch (const Error& error) {
+    throw Error(args.with_flags(error.what()));
+  } catch (const Failure& failure) {
+    throw Failure(args.with_flags(failure.what()));
+  }
+}
+
 int dispatch(std::span<const std::string> arguments, std::ostream& out) {
   const std::string first = arguments.empty() ? "--help" : arguments[0];
   if (first == "help" && arguments.size() == 2 && arguments[1] == "--json") {
@@ -99,13 +111,14 @@ int dispatch(std::span<const std::string> arguments, std::ostream& out) {
                                                                : first);
   Args args(command.name, command.summary, command.examples);
   const Runner runner = command.setup(args);
+  args.options_file();
   if (help || !args.parse(arguments.subspan(1))) {
     out << args.help();
     return kDone;
   }
-  if (args.html_file().empty()) return runner(out);
+  if (args.html_file().empty()) return run_in_flags(args, runner, out);
   std::ostringstream page;
-  const int code = runner(page);
+  const int code = run_in_flags(args, runner, page);
   write_file(args.html_file(), page.str());
   out << args.html_file() << "\n";
   return code;

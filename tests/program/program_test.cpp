@@ -195,6 +195,58 @@ TEST(Program, AFlagGivenTwiceIsNamed) {
       << twice.err;
 }
 
+// What the library refuses names a setting; here it is a flag.
+TEST(Program, SettingsThatTheLibraryNamesAreFlags) {
+  const Outcome int8 = run({"predict", "lenet5", "--precision", "int8"});
+  EXPECT_EQ(int8.code, 2);
+  EXPECT_NE(int8.err.find("; add --inference"), std::string::npos) << int8.err;
+  const Outcome help = run({"train", "--help"});
+  EXPECT_NE(help.out.find("after --clip-norm"), std::string::npos);
+  EXPECT_EQ(help.out.find("`clip_norm`"), std::string::npos) << help.out;
+  EXPECT_EQ(run({"help", "--json"}).out.find("`clip_norm`"), std::string::npos);
+}
+
+TEST(Program, OnlyFlagsOfTheCommandReplaceNamesInBackquotes) {
+  bool nesterov = false;
+  Args args("try", "", "");
+  args.flag("--nesterov", nesterov, "");
+  EXPECT_EQ(args.with_flags("`nesterov` is `on`, or `nesterov`; `"),
+            "--nesterov is `on`, or --nesterov; `");
+  EXPECT_EQ(args.with_flags("`x`nesterov`"), "`x--nesterov");
+}
+
+TEST(Program, AnyCommandReadsItsOptionsFromAFile) {
+  const TemporaryFolder folder("options_file");
+  const std::string file = folder / "options.yaml";
+  write_file(file, "device: v100\nbatch: 32\ninference: true\nhybrid: false\nworkers: [1, 4]\n");
+  const auto predicted = [](const std::vector<std::string>& options) {
+    std::vector<std::string> words = {"predict", "lenet5", "--json"};
+    words.insert(words.end(), options.begin(), options.end());
+    const Outcome outcome = run(words);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    Json result = Json::parse(outcome.out, "output");
+    result["command"] = "";
+    return result.dump();
+  };
+  const auto typed =
+      predicted({"--device", "v100", "--batch", "32", "--inference", "--workers", "1,4"});
+  EXPECT_EQ(predicted({"--config", file}), typed);
+  EXPECT_EQ(predicted({"--config=" + file, "--batch", "64"}),
+            predicted({"--device", "v100", "--batch", "64", "--inference", "--workers", "1,4"}));
+
+  write_file(file, "device: v100\nbatchs: 8\n");
+  const Outcome unknown = run({"predict", "lenet5", "--config", file});
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_NE(unknown.err.find("options.yaml:2"), std::string::npos) << unknown.err;
+  EXPECT_NE(unknown.err.find("batch"), std::string::npos) << unknown.err;
+
+  for (const char* wrong : {"batch: {a: 1}\n", "config: x.yaml\n", "help: true\n", "", "[1]\n"}) {
+    write_file(file, wrong);
+    EXPECT_EQ(run({"predict", "lenet5", "--config", file}).code, 2) << wrong;
+  }
+  EXPECT_EQ(run({"predict", "lenet5", "--config", file + ".none"}).code, 2);
+}
+
 TEST(Program, RenamedFlagsSayTheirNewName) {
   const struct {
     std::vector<std::string> arguments;
