@@ -130,6 +130,22 @@ def check_third_party(path, header):
     return ""
 
 
+# Below the program there is no command line: what the library says names a setting as `weight_decay`, which the
+# program shows as --weight-decay. Whole command lines, ours and of other programs, have flags.
+FLAG_IN_TEXT = re.compile(r'"[^"]*(?<![\w-])--[a-z][a-z-]+')
+COMMAND_LINES = ("program/", "dist/launch.cpp", "train/job.cpp", "studies/seed_runs.cpp", "studies/search/",
+                 "cluster/jobs/", "cluster/schedule/live/", "engine/device/nvrtc.cpp", "ui/answers.cpp",
+                 "serve/server.cpp")
+
+
+def names_a_flag(path, line):
+    """Why a text of the library may not stand as it is, or an empty string."""
+    if path.startswith(COMMAND_LINES) or line.lstrip().startswith("//") or "trainyard " in line:
+        return ""
+    match = FLAG_IN_TEXT.search(line)
+    return f"{match.group()} … names a flag; write the setting in backquotes" if match else ""
+
+
 def main():
     modules = read_modules()
     violations = check_dependencies(modules)
@@ -138,6 +154,9 @@ def main():
             continue
         path = file.relative_to(SRC).as_posix()
         for number, line in enumerate(file.read_text().splitlines(), 1):
+            flag = names_a_flag(path, line)
+            if flag:
+                violations.append(f"src/{path}:{number}: {flag}")
             match = INCLUDE.match(line)
             if not match:
                 continue

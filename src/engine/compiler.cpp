@@ -246,9 +246,9 @@ Executable compile(Graph graph, const CompileOptions& options) {
              "a device computes no reference results");
   if (options.precision == kernels::Precision::kBf16) {
     TY_REQUIRE(kernels::native::cpu_has_avx512_bf16(),
-               "this processor has no products of bf16 (AVX512-BF16); leave --precision at f32");
+               "this processor has no products of bf16 (AVX512-BF16); leave `precision` at f32");
     TY_REQUIRE(backend == device::Backend::kHost && !options.reference_only,
-               "devices and reference kernels compute in f32; leave --precision at f32");
+               "devices and reference kernels compute in f32; leave `precision` at f32");
   }
   TY_REQUIRE(backend == device::Backend::kHost || backend == device::Backend::kTorch ||
                  options.states.empty(),

@@ -144,7 +144,7 @@ struct ControlFlow::Impl {
 
   void count_round() const {
     TY_REQUIRE(++nesting().rounds <= options.max_iterations,
-               "its loops have not ended after {} rounds together; --max-iterations allows more",
+               "its loops have not ended after {} rounds together; `max_iterations` allows more",
                options.max_iterations);
   }
 

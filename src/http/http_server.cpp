@@ -325,7 +325,7 @@ std::shared_ptr<asio::ssl::context> make_tls(const TlsFiles& files) {
     return tls;
   } catch (const boost::system::system_error& error) {
     throw_error(
-        "--tls-certificate {} and --tls-key {}: {}; expected PEM files that belong "
+        "`tls_certificate` {} and `tls_key` {}: {}; expected PEM files that belong "
         "together",
         files.certificate, files.key, error.what());
   }
@@ -353,7 +353,7 @@ struct HttpServer::Impl {
   void listen() {
     Problem problem;
     const auto address = asio::ip::make_address(options.host, problem);
-    TY_REQUIRE(!problem, "--host {}: not an address; expected one as 127.0.0.1 or ::1",
+    TY_REQUIRE(!problem, "`host` {}: not an address; expected one as 127.0.0.1 or ::1",
                options.host);
     const tcp::endpoint endpoint(address, options.port);
     acceptor.open(endpoint.protocol());
@@ -362,7 +362,7 @@ struct HttpServer::Impl {
     acceptor.bind(endpoint, problem);
     if (!problem) acceptor.listen(asio::socket_base::max_listen_connections, problem);
     if (problem) {
-      throw_failure("{} port {}: {}; another --port may be free", options.host, options.port,
+      throw_failure("{} port {}: {}; another `port` may be free", options.host, options.port,
                     problem.message());
     }
     port = acceptor.local_endpoint().port();

@@ -55,7 +55,7 @@ void OwnPages::require_our_host(const HttpRequest& request) const {
   // Browsers always say whom they ask.
   if (request.host.empty() || is_our_host(request.host)) return;
   refuse(Status::kMisdirected,
-         "Host is '{}', which is none of this server's names; start it with --allowed-host NAME if "
+         "Host is '{}', which is none of this server's names; start it with `allowed_host` NAME if "
          "it should be",
          request.host);
 }

@@ -425,7 +425,7 @@ void write_hugging_face(const Graph& graph, const onnx_io::Metadata& metadata,
   const auto note = known.find(kFormKey);
   TY_REQUIRE(note != known.end(),
              "the file does not say how many heads the network has; train it again, or give the "
-             "name of a built-in network with --weights");
+             "name of a built-in network with `weights`");
   const Json form = Json::parse(note->second, kFormKey);
   Json config = layout == kGpt2Layout ? gpt2_config(graph, form) : llama_config(graph, form);
   config["torch_dtype"] = "float32";

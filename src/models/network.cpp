@@ -109,7 +109,7 @@ Graph load(const Request& request) {
   TY_REQUIRE(!request.model.empty(),
              "MODEL is empty; expected a name of 'trainyard models', an "
              ".onnx file or a run directory");
-  TY_REQUIRE(!request.batch || *request.batch > 0, "--batch is {}, expected 1 or more",
+  TY_REQUIRE(!request.batch || *request.batch > 0, "`batch` is {}, expected 1 or more",
              *request.batch);
   Graph graph = is_hugging_face(request.model) ? load_hugging_face(request)
                 : is_path(request.model)       ? load_file(request)

@@ -60,7 +60,7 @@ std::string hint(const Graph& graph, const runs::SafetensorsFile& file) {
     found = true;
   }
   if (!found) return "";
-  return "\nThe classifier has an input for each place of the last feature map: --image changes "
+  return "\nThe classifier has an input for each place of the last feature map: `image` changes "
          "it, so "
          "use the size the weights were made for (224 for VGG and AlexNet)";
 }

@@ -149,7 +149,7 @@ void Session::calibrate() {
     notice(
         "No calibration pictures: ranges are four standard deviations around the means that "
         "batch normalization states, and pictures are taken to lie between -3 and 3. Expect to "
-        "lose accuracy; give --data.");
+        "lose accuracy; give `data`.");
     return;
   }
   seen_ = observe(prepared_.graph, widest_, *pictures_.calibration,
@@ -180,7 +180,7 @@ void Session::keep_named_layers() {
       keep_float_[name] = "asked for";
       found = true;
     }
-    TY_REQUIRE(found && !wanted.empty(), "--keep-float {}: no layer has that name.{}", wanted,
+    TY_REQUIRE(found && !wanted.empty(), "`keep_float` {}: no layer has that name.{}", wanted,
                did_you_mean(wanted, names));
   }
 }
@@ -203,7 +203,7 @@ void Session::correct_biases() {
   if (!settings_.correct_biases) return;
   TY_REQUIRE(pictures_.calibration != nullptr,
              "correcting biases needs the means of what flows into layers: give pictures with "
-             "--data");
+             "`data`");
   const Plan plan = make_plan(prepared_.graph, plan_options());
   const int64_t corrected = quant::correct_biases(corrected_, plan, seen_, scheme(),
                                                   steps_for_plan(plan, settings_.activations));
@@ -241,7 +241,7 @@ void Session::judge_bits() {
 // Each layer rounded alone, all others in float: what it adds by itself.
 void Session::measure_sensitivity() {
   if (!settings_.sensitivity) return;
-  TY_REQUIRE(judge_ != nullptr, "sensitivity is measured on pictures: give them with --data");
+  TY_REQUIRE(judge_ != nullptr, "sensitivity is measured on pictures: give them with `data`");
   Judge few(*pictures_.test, settings_.sensitivity_images, pictures_.classes, settings_.threads);
   few.reference(prepared_.graph);
   double done = 0;
@@ -262,7 +262,7 @@ void Session::measure_sensitivity() {
 void Session::hold_accuracy() {
   if (!settings_.max_drop) return;
   TY_REQUIRE(float_top1_,
-             "--max-drop is about top-1: the data must have classes, and the network "
+             "`max_drop` is about top-1: the data must have classes, and the network "
              "tell them");
   std::vector<std::pair<double, NodeId>> order;
   for (const auto& [id, noise] : sensitivity_) order.emplace_back(noise, id);

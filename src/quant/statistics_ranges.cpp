@@ -161,7 +161,7 @@ ValueSteps steps_from_statistics(const Prepared& prepared, const Plan& plan,
     const std::optional<Range> range = carrier.range(id);
     TY_REQUIRE(range,
                "without calibration pictures ranges come from batch normalization, and none "
-               "leads to '{}'; give pictures with --data, or keep the layers around it in float",
+               "leads to '{}'; give pictures with `data`, or keep the layers around it in float",
                prepared.graph.value(id).name);
     ranges[id] = *range;
   }

@@ -230,7 +230,7 @@ void add_remarks(const QuantizeResult& result, Document& document) {
   std::string text = fmt::format("{} of {} layers compute in int8.", result.layers.size() - kept,
                                  result.layers.size());
   if (!poor.empty()) {
-    text += fmt::format(" Below {:.0f} dB, so worth a look (--sensitivity, --keep-float): {}.",
+    text += fmt::format(" Below {:.0f} dB, so worth a look (`sensitivity`, `keep_float`): {}.",
                         kPoorSqnr, join(poor, ", "));
   }
   std::vector<std::string> ops;

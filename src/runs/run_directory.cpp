@@ -128,7 +128,7 @@ RunDirectory RunDirectory::create(const fs::path& root, std::string_view name,
     make_root(root);
     const bool usable = make_folder(path) || never_began(path);
     TY_REQUIRE(usable || !fs::exists(path / "config.yaml"),
-               "{}: there is a run of this name already; give another, or resume it: --resume "
+               "{}: there is a run of this name already; give another, or resume it: `resume` "
                "{}",
                path.string(), path.string());
     TY_REQUIRE(usable, "{}: there are files in this folder, but no run; give another name",

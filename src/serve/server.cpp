@@ -83,7 +83,7 @@ void allow_files(size_t connections) {
 // In a signal handler, where little is allowed.
 extern "C" void end_anyway(int) {
   constexpr std::string_view kText =
-      "error: what was under way did not end within --drain; the server ends without it\n";
+      "error: what was under way did not end within `drain`; the server ends without it\n";
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, kText.data(), kText.size());
   _exit(1);
 }

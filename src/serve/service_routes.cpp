@@ -207,7 +207,7 @@ void Service::change_models(const CallPointer& call, const std::string& name, bo
   if (options_.fixed_models) {
     refuse(Status::kForbidden, "explicit model load / unload is not allowed{}: {}",
            options_.poll.count() > 0 ? " if polling is enabled" : "",
-           "the server was started with --fixed-models");
+           "the server was started with `fixed_models`");
   }
   const Json body = read_control_body(*call);
   Json override;

@@ -48,7 +48,7 @@ class Distillation {
     // What cannot be is said before anything is trained.
     train::build_training_network(config_.training, *labeled_, config_.training.batch);
     TY_REQUIRE(count >= config.training.batch,
-               "{} labeled pictures do not fill a batch of {}; raise --labeled or lower --batch",
+               "{} labeled pictures do not fill a batch of {}; raise `labeled` or lower `batch`",
                count, config.training.batch);
     if (has_given_teacher()) {
       network::load({.model = network::model_file(teacher_name())});
@@ -174,7 +174,7 @@ class Distillation {
   train::TrainConfig pretraining(int64_t samples) const {
     train::TrainConfig config = config_.training;
     TY_REQUIRE(samples >= config.batch,
-               "{} chosen pictures do not fill a batch of {}; raise K or lower --batch", samples,
+               "{} chosen pictures do not fill a batch of {}; raise K or lower `batch`", samples,
                config.batch);
     const int64_t steps = samples / config.batch;
     config.epochs = std::max<int64_t>(1, (config_.pretrain_steps + steps / 2) / steps);
@@ -222,12 +222,12 @@ Settings distill_settings(DistillConfig& config) {
   settings.add("teacher", &config.teacher,
                "teacher: a network to train on the labeled images, or a trained one (run directory "
                "or ONNX file); empty: the student's network");
-  settings.add("teacher_epochs", &config.teacher_epochs, "epochs of the teacher; 0: --epochs");
+  settings.add("teacher_epochs", &config.teacher_epochs, "epochs of the teacher; 0: `epochs`");
   settings.add("pretrain_steps", &config.pretrain_steps,
                "student updates on the chosen images, rounded to whole epochs");
   settings.add(
       "finetune_rate", &config.finetune_rate,
-      "learning rate for fine-tuning on the labeled images; 0: a tenth of --learning-rate");
+      "learning rate for fine-tuning on the labeled images; 0: a tenth of `learning_rate`");
   settings.add("targets", &config.targets,
                "targets of chosen images: hard (the class it was chosen for) or soft (the "
                "teacher's probabilities)");
@@ -251,7 +251,7 @@ void check(const DistillConfig& config) {
   TY_REQUIRE(config.targets == "hard" || config.targets == "soft",
              "targets is '{}', expected hard or soft", config.targets);
   TY_REQUIRE(config.training.workers == 1 && config.training.servers == 0,
-             "distill trains in one process; leave --workers and --servers out");
+             "distill trains in one process; leave `workers` and `servers` out");
 }
 
 DistillResult distill(const DistillConfig& config, const std::vector<int64_t>& ks,

@@ -33,7 +33,7 @@ void keep_settings(const fs::path& folder, const std::string& text, const std::s
     if (!own.contains(line)) differ += "\n  asked for: " + line;
   }
   TY_REQUIRE(differ.empty(),
-             "{} holds a study with other settings; give this one another --name:{}",
+             "{} holds a study with other settings; give this one another `name`:{}",
              folder.string(), differ);
 }
 

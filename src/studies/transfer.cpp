@@ -330,7 +330,7 @@ class Study {
       TY_REQUIRE(own.epochs == config.epochs, "epochs: {}, asked for: {}", own.epochs,
                  config.epochs);
     } catch (const Error& error) {
-      throw_error("{}: {}\nGive this study another --name", folder.string(), error.what());
+      throw_error("{}: {}\nGive this study another `name`", folder.string(), error.what());
     }
   }
 

@@ -134,19 +134,19 @@ std::vector<Omission> omissions(const TrainConfig& config) {
            "Each worker has those of its own images{}, so each tests, and would save, another "
            "network. Gradients do not show it: training looks right and the test depends on the "
            "rank.",
-           config.sync_bn ? " without --sync-bn" : "")},
+           config.sync_bn ? " without `sync_bn`" : "")},
       {"statistics of the batch in batch normalization",
        fmt::format("Each worker normalizes with its own share, {} of {} images: the result is not "
                    "that of the whole batch. Means and variances of more images differ less, by "
                    "the root of their number, so it matters for shares of a few images, not of "
-                   "hundreds. --sync-bn sums them.",
+                   "hundreds. `sync_bn` sums them.",
                    config.batch / std::max<int64_t>(config.workers, 1), config.batch)},
       {"optimizer state, after a restart",
        "Momentum that starts at zero on some workers and continues at others: equal gradients, "
        "different steps, replicas that drift apart."},
       {"the epoch, for the order of images",
        "Every epoch deals the same images to the same worker in the same batches "
-       "(--freeze-epoch-seed shows it); with seeds that differ between workers some images are "
+       "(`freeze_epoch_seed` shows it); with seeds that differ between workers some images are "
        "seen twice in an epoch and others never."},
       {"loss and accuracy",
        "Rank 0 reports those of its own share; decisions based on them (stop, best) may differ "

@@ -75,13 +75,13 @@ std::vector<size_t> longest_steps(const std::vector<double>& seconds, double sha
 }  // namespace
 
 int resolve_threads(int64_t flag) {
-  TY_REQUIRE(0 <= flag && flag <= kMostThreads, "--threads is {}, expected 0 to {}", flag,
+  TY_REQUIRE(0 <= flag && flag <= kMostThreads, "`threads` is {}, expected 0 to {}", flag,
              kMostThreads);
   return flag == 0 ? kernels::available_cores() : static_cast<int>(flag);
 }
 
 int64_t require_iterations(int64_t flag) {
-  TY_REQUIRE(flag >= 1, "--max-iterations is {}, expected 1 or more", flag);
+  TY_REQUIRE(flag >= 1, "`max_iterations` is {}, expected 1 or more", flag);
   return flag;
 }
 
@@ -91,7 +91,7 @@ void add_weights_notice(report::Document& document, const Graph& graph) {
   document.data["weights"] = random ? "random" : "given";
   if (!random) return;
   document.blocks.emplace_back(report::Paragraph{
-      "The weights are random: times are real, results mean nothing. --weights F.safetensors, an "
+      "The weights are random: times are real, results mean nothing. `weights` F.safetensors, an "
       ".onnx file or a run directory brings trained ones."});
 }
 
@@ -111,7 +111,7 @@ void add_slow_notice(report::Document& document, const runtime::Executable& exec
   document.data["reference_share"] = all;
   if (all < kWorthSaying || all * whole_s < kSeconds) return;
   document.blocks.emplace_back(report::Paragraph{fmt::format(
-      "Reference kernels, which are slow, took {:.0f} % of the time: {}. --explain says why no "
+      "Reference kernels, which are slow, took {:.0f} % of the time: {}. `explain` says why no "
       "other kernel computes these nodes.",
       all * 100, names)});
 }

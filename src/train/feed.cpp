@@ -12,7 +12,7 @@ void require_classes(const data::Batch& batch) {
   TY_REQUIRE(
       batch.valid == 0 || batch.labels.values<int64_t>()[0] != data::kNoLabel,
       "this loss needs the class of each sample, which the data does not have{}",
-      batch.probabilities.empty() ? "" : "; for probabilities use --loss soft-cross-entropy");
+      batch.probabilities.empty() ? "" : "; for probabilities use `loss` soft-cross-entropy");
 }
 
 void feed_labels(const data::Batch& batch, Tensor& labels) {

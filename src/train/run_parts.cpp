@@ -22,7 +22,7 @@ void require_input_shape(const Shape& input, int64_t batch, const data::Augmenta
   const Shape expected{batch, picture.channels, picture.height, picture.width};
   TY_REQUIRE(input == expected,
              "the network takes {}, but the data gives {}; add augmentation steps such as "
-             "resize, pad or channels, or set --image",
+             "resize, pad or channels, or set `image`",
              input.to_string(), expected.to_string());
 }
 

@@ -193,13 +193,13 @@ Task number_task(const TrainConfig& config, double scale) {
 
 Task named_task(const TrainConfig& config, data::TargetKind targets) {
   TY_REQUIRE(!models_tokens(config.loss) && config.loss != kSpan,
-             "--loss {} needs data with tokens, as tokens:FILE{}", config.loss,
+             "`loss` {} needs data with tokens, as tokens:FILE{}", config.loss,
              config.loss == kSpan ? ",spans=FILE" : "");
   TY_REQUIRE(targets == data::TargetKind::kClass || targets == data::TargetKind::kProbabilities,
-             "--loss {} needs data with a class or with probabilities for each picture",
+             "`loss` {} needs data with a class or with probabilities for each picture",
              config.loss);
   TY_REQUIRE(targets == data::TargetKind::kClass || config.loss != kCrossEntropyName,
-             "--loss cross-entropy needs one class for each picture, but the data has "
+             "`loss` cross-entropy needs one class for each picture, but the data has "
              "probabilities; use soft-cross-entropy");
   Task task{.objective = named_objective(config), .feed = feed_classes, .evaluator = {}};
   if (targets == data::TargetKind::kClass) {

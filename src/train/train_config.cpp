@@ -87,7 +87,7 @@ void add_parameters(Settings& settings, TrainConfig& c) {
   settings.add("weights", &c.weights, "start from the parameters in this safetensors file");
   settings.add("priors", &c.priors,
                "shapes a detector starts from: ssd, fitted (to the training boxes) or a list of "
-               "them; auto: those of --weights, else ssd");
+               "them; auto: those of the starting weights, else ssd");
   settings.add("freeze", &c.freeze,
                "freeze parameters whose names begin with these, separated by commas");
   settings.add("freeze_statistics", &c.freeze_statistics,
@@ -128,7 +128,7 @@ void add_optimization(Settings& settings, TrainConfig& c) {
   settings.add("clip_norm", &c.clip_norm, "clip gradients to this global norm; 0: off",
                at_least(0));
   settings.add("clip_value", &c.clip_value,
-               "clip each gradient value to this size, after --clip-norm; 0: off", at_least(0));
+               "clip each gradient value to this size, after `clip_norm`; 0: off", at_least(0));
   settings.add("ema", &c.ema,
                "test and export an exponential moving average of the weights with this decay, such "
                "as 0.999; 0: the weights themselves",
@@ -165,10 +165,10 @@ void add_deciding(Settings& settings, TrainConfig& c) {
                between(0, data::kMostMixing));
   settings.add(
       "batch_augment", &c.batch_augment,
-      "augmented copies of each image in a batch, so a step has this many times --batch images",
+      "augmented copies of each image in a batch, so a step has this many times `batch` images",
       between(1, kMostCopies));
   settings.add("copies_at_once", &c.copies_at_once,
-               "copies of --batch-augment per pass; gradients of the passes are summed; 0: as many "
+               "copies of `batch_augment` per pass; gradients of the passes are summed; 0: as many "
                "as memory holds");
   settings.add("val_split", &c.val_split,
                "share of each class held out of the training set for testing; 0: the data's own "

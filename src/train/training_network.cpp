@@ -26,7 +26,7 @@ void require_head(const Graph& graph, const TrainConfig& config, int64_t classes
       "{} has {} outputs, and {} are asked for ({}): a file keeps its head. 'transfer' gives "
       "it a new one; or train a network of the zoo, or export one with {} outputs",
       config.model, found, classes,
-      config.classes > 0 ? "--classes" : "by the data's classes or its one number", classes);
+      config.classes > 0 ? "`classes`" : "by the data's classes or its one number", classes);
 }
 
 // A beginning that fits nothing is a slip: what was to be frozen would be trained.

@@ -60,7 +60,7 @@ TEST(Loop, WithoutEndIsStopped) {
     context.run();
     FAIL() << "the loop ended";
   } catch (const Error& problem) {
-    EXPECT_NE(std::string(problem.what()).find("--max-iterations"), std::string::npos);
+    EXPECT_NE(std::string(problem.what()).find("`max_iterations`"), std::string::npos);
   }
 }
 

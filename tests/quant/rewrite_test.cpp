@@ -226,7 +226,7 @@ TEST(StepsFromStatistics, CoverNearlyAllThatANormalizedNetworkHas) {
   EXPECT_NEAR(steps.at(prepared.graph.inputs()[0]).high(), 3, 0.02);
   const Prepared plain = prepared_model("lenet5");
   const Plan other = make_plan(plain.graph, {});
-  EXPECT_NE(message_of([&] { steps_from_statistics(plain, other, {}); }).find("--data"),
+  EXPECT_NE(message_of([&] { steps_from_statistics(plain, other, {}); }).find("`data`"),
             std::string::npos);
 }
 

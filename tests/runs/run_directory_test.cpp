@@ -29,7 +29,7 @@ TEST_F(RunDirectoryTest, MakesAFolderWithTheMachine) {
 
 TEST_F(RunDirectoryTest, NeverTakesAnExistingFolder) {
   write_file(RunDirectory::create(root_, "first", "", "").config(), "");
-  EXPECT_NE(message_of([&] { RunDirectory::create(root_, "first", "", ""); }).find("--resume"),
+  EXPECT_NE(message_of([&] { RunDirectory::create(root_, "first", "", ""); }).find("`resume`"),
             std::string::npos);
   for (const char* name : {"a/b", "..", "."}) {
     EXPECT_THROW(RunDirectory::create(root_, name, "", ""), Error) << name;
@@ -43,7 +43,7 @@ TEST_F(RunDirectoryTest, TakesTheFolderOfARunThatNeverBegan) {
   write_file(root_ / "first/thesis.tex", "");
   const std::string message = message_of([&] { RunDirectory::create(root_, "first", "", ""); });
   EXPECT_NE(message.find("no run"), std::string::npos) << message;
-  EXPECT_EQ(message.find("--resume"), std::string::npos) << message;
+  EXPECT_EQ(message.find("`resume`"), std::string::npos) << message;
 }
 
 TEST_F(RunDirectoryTest, NamesRunsByModelDataAndTime) {

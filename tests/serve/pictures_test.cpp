@@ -155,7 +155,7 @@ TEST_F(PicturesTest, OfADetectorArePreparedAsItsFileSays) {
   given.picture.given = true;
   EXPECT_NE(error_of([&] {
               ModelVersion(config(), 1, std::move(given), {gate_, nullptr});
-            }).find("leave out --mean"),
+            }).find("leave out `mean`"),
             std::string::npos);
 }
 

@@ -137,7 +137,7 @@ TEST_F(Transfer, FinishedRunsAreNotRepeated) {
   EXPECT_FALSE(second.runs[1].was_there);
   EXPECT_EQ(second.runs[0].best_top1, first.runs[0].best_top1);
   config.training.epochs = 3;
-  EXPECT_NE(message_of([&] { run(config); }).find("another --name"), std::string::npos);
+  EXPECT_NE(message_of([&] { run(config); }).find("another `name`"), std::string::npos);
 }
 
 TEST_F(Transfer, CachedFeaturesLearnAsTheFrozenNetworkDoes) {

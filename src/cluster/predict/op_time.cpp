@@ -190,7 +190,7 @@ Roofline::Roofline(const Device& device, const Stack& stack, Precision precision
       zero_kernels_(stack.zero_kernels),
       further_cores_(further_cores(device)),
       synchronous_(device.is_cpu()) {
-  TY_REQUIRE(peak_ > 0, "the catalog has no {} peak for device '{}'; give one with --catalog",
+  TY_REQUIRE(peak_ > 0, "the catalog has no {} peak for device '{}'; give one with `catalog`",
              precision_name(precision), device.id);
   TY_REQUIRE(!measured_ || device.stack == stack.id,
              "software stack '{}' was measured on one machine and cannot be moved to device '{}'",

@@ -205,23 +205,23 @@ void check(const Request& request) {
     require_within("workers", workers, int64_t{1}, kMostWorkers);
     TY_REQUIRE(request.scaling == Scaling::kWeak || workers <= request.batch,
                "{} workers share a batch of {}: some would have no image; use fewer workers, a "
-               "larger --batch or --scaling weak",
+               "larger `batch` or `scaling` weak",
                workers, request.batch);
     const double together = static_cast<double>(request.batch) *
                             (request.scaling == Scaling::kWeak ? static_cast<double>(workers) : 1);
     TY_REQUIRE(request.mode == Mode::kInference || request.dataset_images == 0 ||
                    together <= request.dataset_images,
                "a batch of {} images over {} workers is more than the {} of an epoch, which would "
-               "be shorter than a step; use fewer workers, a smaller --batch or a larger --dataset",
+               "be shorter than a step; use fewer workers, a smaller `batch` or a larger `dataset`",
                with_commas(static_cast<int64_t>(together)), with_commas(workers),
                with_commas(static_cast<int64_t>(request.dataset_images)));
   }
   TY_REQUIRE(request.precision != Precision::kFp64 || request.device->fp64 > 0,
              "the catalog has no fp64 peak for device '{}'", request.device->id);
   TY_REQUIRE(request.model != Model::kPaleo || request.precision == Precision::kFp32,
-             "PALEO predicts fp32 alone; leave --precision away, or use --cost-model trainyard");
+             "PALEO predicts fp32 alone; leave `precision` away, or use `cost_model` trainyard");
   TY_REQUIRE(request.mode == Mode::kInference || request.precision != Precision::kInt8,
-             "int8 is for inference; add --inference");
+             "int8 is for inference; add `inference`");
 }
 
 // `each_device`: the link's speed is per device, so a host has as many times more.

@@ -112,7 +112,7 @@ int64_t batch_of_inputs(const Graph& graph) {
     TY_REQUIRE(
         shape[axis] == batch,
         "input '{}' has shape {}, a batch of {}, but '{}' has a batch of {}; give the inputs "
-        "the same with --shape",
+        "the same with `shape`",
         input.name, shape.to_string(), shape[axis], graph.value(graph.inputs()[0]).name, batch);
   }
   return std::max<int64_t>(batch, 1);

@@ -200,7 +200,7 @@ Plan make_plan(const PlanQuestion& question, const predict::Catalog& catalog,
   }
   TY_REQUIRE(!all.empty(),
              "no offer of the price catalog has {} in memory with these devices, clouds and "
-             "batches; try smaller --batches or other --devices",
+             "batches; try smaller `batches` or other `devices`",
              question.model);
   plan.pareto = front_of(all);
   plan.fastest = plan.pareto.front();

@@ -275,7 +275,7 @@ Workload load_workload(const std::string& name, const TableDefaults& defaults, u
   if (ending == ".trace") {
     TY_REQUIRE(!defaults.throughputs.empty(),
                "{}: a trace of Gavel counts steps; give the JSON file with the steps per second of "
-               "its devices by --throughputs",
+               "its devices by `throughputs`",
                name);
     return workload_from_gavel(
         text, name, Json::parse(read_file(defaults.throughputs), defaults.throughputs), defaults);

@@ -125,7 +125,7 @@ const FittedStack& stack_named(std::string_view name, bool experts) {
   for (const FittedStack& stack : fitted_stacks()) {
     if (!stack.name.ends_with(kOfExperts)) names.push_back(stack.name);
   }
-  throw_error("--stack is '{}', expected one of {}.{}", name, join(names, ", "),
+  throw_error("`stack` is '{}', expected one of {}.{}", name, join(names, ", "),
               did_you_mean(name, names));
 }
 

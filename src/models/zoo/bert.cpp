@@ -95,7 +95,7 @@ constexpr BertForm kForms[] = {
     {"bert-small", "BERT of 4 layers and 512 channels; else as bert-base", kSmallBertPaper, 4, 512},
     {"bert-medium", "BERT of 8 layers and 512 channels; else as bert-base", kSmallBertPaper, 8,
      512},
-    {"bert-base", "BERT base, uncased vocabulary, classifier on the pooled output; --length tokens",
+    {"bert-base", "BERT base, uncased vocabulary, classifier on the pooled output; `length` tokens",
      kBertPaper, 12, 768},
     {"bert-large", "BERT of 24 layers and 1024 channels; else as bert-base", kBertPaper, 24, 1024},
 };

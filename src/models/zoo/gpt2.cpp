@@ -87,7 +87,7 @@ extern const ModelDef kGptNano = {
     .name = "gpt-nano",
     .summary =
         "GPT-2's layout with the sizes of nanoGPT's character model; a score of the next "
-        "token at each of --length",
+        "token at each of `length`",
     .paper = kGptPaper,
     .channels = 0,
     .image = 0,
@@ -100,7 +100,7 @@ extern const ModelDef kGptNano = {
 
 extern const ModelDef kGpt2Small = {
     .name = "gpt2-small",
-    .summary = "GPT-2 with 124 million parameters; a score of the next token at each of --length",
+    .summary = "GPT-2 with 124 million parameters; a score of the next token at each of `length`",
     .paper = kGptPaper,
     .channels = 0,
     .image = 0,
@@ -113,7 +113,7 @@ extern const ModelDef kGpt2Small = {
 
 extern const ModelDef kGpt2Medium = {
     .name = "gpt2-medium",
-    .summary = "GPT-2 with 355 million parameters; a score of the next token at each of --length",
+    .summary = "GPT-2 with 355 million parameters; a score of the next token at each of `length`",
     .paper = kGptPaper,
     .channels = 0,
     .image = 0,

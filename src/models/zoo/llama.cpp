@@ -98,7 +98,7 @@ extern const ModelDef kLlama = {
     .name = "llama",
     .summary =
         "Llama's layout with 56 million parameters, sizes by settings; a score of the next "
-        "token at each of --length",
+        "token at each of `length`",
     .paper = {.authors = "Touvron, Lavril, Izacard, Martinet, Lachaux, Lacroix, Rozière, Goyal, "
                          "Hambro, Azhar, Rodriguez, Joulin, Grave, Lample",
               .title = "LLaMA: Open and Efficient Foundation Language Models",
@@ -116,7 +116,7 @@ extern const ModelDef kLlamaMoe = {
     .name = "llama-moe",
     .summary =
         "Llama's layout with 8 experts in each layer, of which 2 work for each token; sizes by "
-        "settings; a score of the next token at each of --length",
+        "settings; a score of the next token at each of `length`",
     .paper = {.authors = "Jiang, Sablayrolles, Roux, Mensch, Savary, Bamford, Chaplot, de las "
                          "Casas, Hanna, Bressand, Lengyel, Bour, Lample, Lavaud, Saulnier, "
                          "Lachaux, Stock, Subramanian, Yang, Antoniak, Le Scao, Gervet, Lavril, "

@@ -81,7 +81,7 @@ class QNetworkMaker {
     const int64_t side = std::min(spec_.shape[1], spec_.shape[2]);
     constexpr int64_t kLarge = 36;
     constexpr Filters kSmall{16, 3, 1};
-    TY_REQUIRE(side >= kSmall.side, "--model auto takes pictures of at least {}x{}, {} has {}",
+    TY_REQUIRE(side >= kSmall.side, "`model` auto takes pictures of at least {}x{}, {} has {}",
                kSmall.side, kSmall.side, spec_.name, spec_.shape.to_string());
     if (side < kLarge) {
       x = conv(x, "conv", kSmall);

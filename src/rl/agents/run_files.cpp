@@ -48,12 +48,12 @@ void require_learnable(const RlConfig& config, const EnvSpec& spec) {
     return;
   }
   TY_REQUIRE(spec.encoding == Encoding::kCell,
-             "--agent {} needs an environment whose states can be counted, as CliffWalking-v1 or "
-             "FrozenLake-v1; {} has observations of {} numbers. Try --agent dqn",
+             "`agent` {} needs an environment whose states can be counted, as CliffWalking-v1 or "
+             "FrozenLake-v1; {} has observations of {} numbers. Try `agent` dqn",
              config.agent, spec.name, spec.observation_size());
   TY_REQUIRE(config.agent != "differential" || spec.continuing,
-             "--agent differential learns the average reward of a task that never ends, as "
-             "AccessControl-v1; episodes of {} end. Try --agent q-learning",
+             "`agent` differential learns the average reward of a task that never ends, as "
+             "AccessControl-v1; episodes of {} end. Try `agent` q-learning",
              spec.name);
 }
 

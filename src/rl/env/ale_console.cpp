@@ -58,7 +58,7 @@ class AleConsole final : public Console {
 }  // namespace
 
 std::unique_ptr<Environment> make_ale(const std::string& rom, double sticky, int64_t copies) {
-  TY_REQUIRE(std::filesystem::is_regular_file(rom), "--env ale:{}: there is no such ROM file", rom);
+  TY_REQUIRE(std::filesystem::is_regular_file(rom), "`env` ale:{}: there is no such ROM file", rom);
   return make_atari(
       "ale:" + std::filesystem::path(rom).stem().string(),
       [rom, sticky](uint64_t seed) { return std::make_unique<AleConsole>(rom, sticky, seed); },
@@ -68,7 +68,7 @@ std::unique_ptr<Environment> make_ale(const std::string& rom, double sticky, int
 std::unique_ptr<Environment> make_ale(const std::string& rom, double /*sticky*/,
                                       int64_t /*copies*/) {
   throw_error(
-      "--env ale:{}: this program was built without the Arcade Learning Environment; install it "
+      "`env` ale:{}: this program was built without the Arcade Learning Environment; install it "
       "(with its CMake package 'ale') and build again, or use exec:COMMAND",
       rom);
 }

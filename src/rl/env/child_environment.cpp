@@ -83,7 +83,7 @@ class Child {
  private:
   static std::vector<std::string> words(std::string_view command) {
     std::vector<std::string> parts = shell_words(command);
-    TY_REQUIRE(!parts.empty(), "--env exec: needs a command, as exec:'python3 game.py'");
+    TY_REQUIRE(!parts.empty(), "`env` exec: needs a command, as exec:'python3 game.py'");
     return parts;
   }
 

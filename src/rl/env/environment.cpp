@@ -125,7 +125,7 @@ EnvName parse_environment(std::string_view text) {
   name.options.minimal = parts[0].starts_with("MinAtar/") && parts[0].ends_with("-v1");
   for (size_t i = 1; i < parts.size(); ++i) {
     const size_t equals = parts[i].find('=');
-    TY_REQUIRE(equals != std::string::npos, "--env {}: '{}' is no option; expected NAME=VALUE",
+    TY_REQUIRE(equals != std::string::npos, "`env` {}: '{}' is no option; expected NAME=VALUE",
                text, parts[i]);
     set_option(name.options, std::string_view(parts[i]).substr(0, equals),
                std::string_view(parts[i]).substr(equals + 1));

@@ -386,7 +386,7 @@ class GrpcListener final : public Listener {
     if (server_ == nullptr || port == 0) {
       // Without a server nobody else would end the queue.
       end_events();
-      throw_failure("{} port {} is taken or not ours; another --grpc-port may be free",
+      throw_failure("{} port {} is taken or not ours; another `grpc_port` may be free",
                     options.host, options.port);
     }
     address_ =

@@ -94,7 +94,7 @@ std::vector<TensorSpec> input_specs(const std::vector<onnx_io::DeclaredInput>& d
     const TensorSpec* const given = find_spec(config.inputs, input.name);
     TY_REQUIRE(input.dims || (given != nullptr && !given->dims.empty()),
                "input '{}' has no shape in the file; give its dims in the configuration, or a "
-               "shape at the start (--shape {}=…)",
+               "shape at the start (`shape` {}=…)",
                input.name, input.name);
     if (!input.dims) spec.dims.assign(with_batch(*given, 0, config).dims.size(), -1);
     if (given != nullptr) take_declared(*given, config, "input", spec);
@@ -208,7 +208,7 @@ void Network::prepare_detector(const Graph& graph) {
   if (!finds_objects_) return;
   TY_REQUIRE(!source_.picture.given,
              "the network is a detector, whose pictures are prepared as its file says; leave out "
-             "--mean, --std and --resize");
+             "`mean`, `std` and `resize`");
   inputs_[0].dims[0] = 1;
   if (!source_.picture.training) {
     source_.picture.training = detect::usual_preparation(inputs_[0].dims[2]);

@@ -59,19 +59,19 @@ void fix_shapes(NetworkSource& source, const std::map<std::string, Shape>& shape
     std::vector<std::string> names;
     for (const onnx_io::DeclaredInput& input : source.declared) names.push_back(input.name);
     const auto found = std::find(names.begin(), names.end(), name);
-    TY_REQUIRE(found != names.end(), "--shape {}: there is no such input; the inputs are {}.{}",
+    TY_REQUIRE(found != names.end(), "`shape` {}: there is no such input; the inputs are {}.{}",
                name, join(names, ", "), did_you_mean(name, names));
     onnx_io::DeclaredInput& input = source.declared[static_cast<size_t>(found - names.begin())];
     if (!input.dims) input.dims.emplace(static_cast<size_t>(shape.rank()));
     TY_REQUIRE(shape.rank() == static_cast<int64_t>(input.dims->size()),
-               "--shape {} has {} dimensions, the input has {}", name, shape.rank(),
+               "`shape` {} has {} dimensions, the input has {}", name, shape.rank(),
                input.dims->size());
     for (size_t i = 0; i < input.dims->size(); ++i) {
       onnx_io::DeclaredDim& dim = (*input.dims)[i];
       const int64_t size = shape[static_cast<int64_t>(i)];
       if (size < 0) continue;
       TY_REQUIRE(!dim.value || *dim.value == size,
-                 "--shape {}: dimension {} is {}, the file has {}", name, i, size, *dim.value);
+                 "`shape` {}: dimension {} is {}, the file has {}", name, i, size, *dim.value);
       dim.value = size;
       if (!dim.symbol.empty()) sizes.emplace(dim.symbol, size);
     }

@@ -173,7 +173,7 @@ std::filesystem::path Registry::folder_of(const std::string& name) const {
   const bool plain = !name.empty() && name[0] != '.' && name.find('/') == std::string::npos &&
                      name.find('\\') == std::string::npos && name.find('\0') == std::string::npos;
   if (options_.repository.empty()) {
-    refuse(Status::kBadRequest, "there is no repository to load from; start with --repository");
+    refuse(Status::kBadRequest, "there is no repository to load from; start with `repository`");
   }
   // A name that is longer than the file system's is no folder's either.
   std::error_code problem;
@@ -371,7 +371,7 @@ void Registry::load_files(const std::string& name, const Json& config,
 
 void Registry::load_all() {
   TY_REQUIRE(std::filesystem::is_directory(options_.repository),
-             "--repository {}: there is no such folder", options_.repository.string());
+             "`repository` {}: there is no such folder", options_.repository.string());
   poll();
 }
 

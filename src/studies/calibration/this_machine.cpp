@@ -39,7 +39,7 @@ void measure_row(int threads, const ThisMachineOptions& wanted, MachineRow& row)
 
 std::vector<MachineRow> validate_this_machine(const predict::Catalog& catalog,
                                               const ThisMachineOptions& options) {
-  TY_REQUIRE(options.runs >= 1, "--runs is {}, expected 1 or more", options.runs);
+  TY_REQUIRE(options.runs >= 1, "`runs` is {}, expected 1 or more", options.runs);
   const predict::Device& device = catalog.device(
       options.device == nullptr ? std::string(predict::kThisMachine)
                                 : calibrated_id(options.device.get(), /*threads=*/0));

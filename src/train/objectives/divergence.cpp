@@ -18,6 +18,6 @@ Objective make_divergence(const ObjectiveOptions& options) {
 }  // namespace
 
 extern const ObjectiveDef kDivergence = {
-    "kl", "divergence of the scores from a teacher's, softened by --temperature", make_divergence};
+    "kl", "divergence of the scores from a teacher's, softened by `temperature`", make_divergence};
 
 }  // namespace trainyard::train

@@ -37,10 +37,10 @@ extern const ObjectiveDef kMeanSquare = {
     kMeanSquareLoss, "mean of the squared differences of outputs and targets",
     [](const ObjectiveOptions& options) { return make_regression("mse", options); }};
 extern const ObjectiveDef kHuber = {
-    "huber", "squared differences up to --delta, linear beyond",
+    "huber", "squared differences up to `delta`, linear beyond",
     [](const ObjectiveOptions& options) { return make_regression("huber", options); }};
 extern const ObjectiveDef kSmoothL1 = {
-    "smooth-l1", "huber divided by --delta",
+    "smooth-l1", "huber divided by `delta`",
     [](const ObjectiveOptions& options) { return make_regression("smooth-l1", options); }};
 
 bool compares_numbers(std::string_view loss) {

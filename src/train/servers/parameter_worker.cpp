@@ -124,7 +124,7 @@ ShardMap map_shards(const Graph& model, std::span<const runs::NamedType> paramet
       TY_REQUIRE(!needs_norm || is_whole(piece, whole.type),
                  "LARS and LAMB need the norm of all of '{}', which this rule cuts into pieces for "
                  "several "
-                 "servers; use --shard even",
+                 "servers; use `shard` even",
                  whole.name);
       served.push_back(piece_type(whole, piece));
     }

@@ -23,6 +23,6 @@ CommCost cost_parameter_server(const Topology& topology, double bytes) {
 }  // namespace
 
 extern const CommModel kCommParameterServer = {
-    "ps", "weights spread over parameter servers (--servers)", cost_parameter_server};
+    "ps", "weights spread over parameter servers (`servers`)", cost_parameter_server};
 
 }  // namespace trainyard::predict

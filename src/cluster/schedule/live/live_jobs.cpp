@@ -361,11 +361,11 @@ double read_epochs(const YamlView& view, const std::vector<std::string>& words) 
     }
   }
   const auto found = std::find(words.begin(), words.end(), "--epochs");
-  if (found == words.end() || found + 1 == words.end()) view.fail("--epochs is missing");
+  if (found == words.end() || found + 1 == words.end()) view.fail("`epochs` is missing");
   const std::string& text = *(found + 1);
   const auto epochs = parse_number<double>(text);
   if (!epochs || !(*epochs >= 1 && *epochs <= kMostEpochs)) {
-    view.fail(fmt::format("--epochs {}: expected 1 to {:g}", text, kMostEpochs));
+    view.fail(fmt::format("`epochs` {}: expected 1 to {:g}", text, kMostEpochs));
   }
   return *epochs;
 }

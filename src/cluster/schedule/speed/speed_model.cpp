@@ -107,7 +107,7 @@ SpeedModel fit_speed(SpeedForm form, double batch, std::span<const SpeedPoint> p
   const size_t columns = num_coefficients(form);
   TY_REQUIRE(model.measured.size() >= columns,
              "{} measured pairs of servers and workers, expected at least {} for the {} form; "
-             "measure more, or take --form {}",
+             "measure more, or take `form` {}",
              model.measured.size(), columns, speed_form_name(form),
              form == SpeedForm::kSync ? "async, which needs 4" : "sync");
   std::vector<double> rows;

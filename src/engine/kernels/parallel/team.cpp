@@ -100,7 +100,7 @@ void Team::grow(int parts) {
     try {
       slot->thread = std::thread([this, slot = slot.get(), part] { help(*slot, part); });
     } catch (const std::system_error& problem) {
-      throw_failure("thread {} of {} cannot be started: {}; ask for fewer with --threads", part + 1,
+      throw_failure("thread {} of {} cannot be started: {}; ask for fewer with `threads`", part + 1,
                     parts, problem.code().message());
     }
     slots_.push_back(std::move(slot));
