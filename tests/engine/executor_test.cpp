@@ -29,9 +29,9 @@ Graph branching_graph(int64_t batch) {
   const ValueId a = b.add("Relu", {conv(b, x, 16, 3, 1)});
   const ValueId c = b.add("Relu", {conv(b, a, 16, 1, 2)});
   const ValueId first = b.add("Concat", {a, c}, {{"axis", int64_t{1}}});
-  const ValueId d = b.add("Relu", {conv(b, first, 8, 3, 3)});
+  const ValueId d = b.add("Relu", {conv(b, first, 16, 3, 3)});
   const ValueId second = b.add("Concat", {first, d, a}, {{"axis", int64_t{1}}});
-  const ValueId e = conv(b, second, 56, 1, 4);
+  const ValueId e = conv(b, second, 64, 1, 4);
   const ValueId sum = b.add("Relu", {b.add("Add", {e, second})});
   const ValueId pooled = b.add(
       "MaxPool", {sum}, {{"kernel_shape", ExecutorInts{2, 2}}, {"strides", ExecutorInts{2, 2}}});

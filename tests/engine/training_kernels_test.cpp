@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/graph_runner.h"
+#include "engine/kernels/native/cpu.h"
 #include "ops/builder.h"
 
 namespace trainyard::runtime {
@@ -218,13 +219,15 @@ TEST(TrainingKernels, SlicesAndPadsOfBlocks) {
     int64_t channels;
     TrainingKernelsInts pads;
   };
-  for (const Case& c :
-       {Case{16, {0, 8, 0, 0, 0, 8, 0, 0}}, Case{16, {0, -8, 1, 0, 0, 8, 0, -1}},
-        Case{13, {0, 0, 2, 1, 0, 0, -1, 3}}, Case{24, {0, 0, -1, -1, 0, -8, -1, 0}}}) {
+  const int64_t block = kernels::native::channel_block();
+  for (const Case& c : {Case{2 * block, {0, block, 0, 0, 0, block, 0, 0}},
+                        Case{2 * block, {0, -block, 1, 0, 0, block, 0, -1}},
+                        Case{block + 5, {0, 0, 2, 1, 0, 0, -1, 3}},
+                        Case{3 * block, {0, 0, -1, -1, 0, -block, -1, 0}}}) {
     Graph graph;
     Builder b(graph);
-    const ValueId x = b.input("x", {DType::kF32, {3, 8, 9, 10}});
-    const ValueId w = b.constant("w", random_tensor({c.channels, 8, 1, 1}, 3));
+    const ValueId x = b.input("x", {DType::kF32, {3, block, 9, 10}});
+    const ValueId w = b.constant("w", random_tensor({c.channels, block, 1, 1}, 3));
     const ValueId blocks = b.add("Conv", {x, w});
     const auto ints = [&](const TrainingKernelsInts& values) {
       return b.constant_ints("ints", values);
