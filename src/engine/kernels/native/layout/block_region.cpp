@@ -1,5 +1,5 @@
-// Slice with steps, its gradient, and Pad with zeros, on images in blocks of eight channels: a box
-// of whole blocks copied from one tensor to another.
+// Slice with steps, its gradient, and Pad with zeros, on images in blocks of eight or sixteen
+// channels: a box of whole blocks copied from one tensor to another.
 #include <algorithm>
 #include <cstring>
 
@@ -20,15 +20,19 @@ struct Axis {
 
 // In one of the two tensors.
 struct Side {
+  int64_t block = 0;   // channels
   int64_t planes = 0;  // blocks of channels
   int64_t height = 0;
   int64_t width = 0;
   Axis plane, row, column;
 
-  explicit Side(const Shape& shape)
-      : planes((shape[1] + kBlock - 1) / kBlock), height(shape[2]), width(shape[3]) {}
+  Side(const Shape& shape, int64_t channels)
+      : block(channels),
+        planes((shape[1] + channels - 1) / channels),
+        height(shape[2]),
+        width(shape[3]) {}
 
-  int64_t plane_floats() const { return height * width * kBlock; }
+  int64_t plane_floats() const { return height * width * block; }
 };
 
 struct Box {
@@ -60,17 +64,18 @@ class RegionCopy final : public Kernel {
  private:
   static float* at(const Side& side, float* plane, int64_t row) {
     return plane +
-           ((side.row.start + row * side.row.step) * side.width + side.column.start) * kBlock;
+           ((side.row.start + row * side.row.step) * side.width + side.column.start) * side.block;
   }
 
   void copy_plane(float* from_plane, float* to_plane) const {
-    const int64_t from_step = from_.column.step * kBlock;
-    const int64_t to_step = to_.column.step * kBlock;
+    const int64_t from_step = from_.column.step * from_.block;
+    const int64_t to_step = to_.column.step * to_.block;
+    const auto block_bytes = static_cast<size_t>(to_.block) * sizeof(float);
     for (int64_t row = 0; row < box_.rows; ++row) {
       const float* from = at(from_, from_plane, row);
       float* to = at(to_, to_plane, row);
       for (int64_t i = 0; i < box_.columns; ++i, from += from_step, to += to_step) {
-        std::memcpy(to, from, kBlock * sizeof(float));
+        std::memcpy(to, from, block_bytes);
       }
     }
   }
@@ -91,9 +96,10 @@ std::string_view refuses_images(const NodeView& node) {
 
 std::optional<NodeLayouts> layouts_block_region(const NodeView& node,
                                                 std::span<const Layout> inputs) {
-  if (inputs[0].block_of(1) != kBlock) return std::nullopt;
-  NodeLayouts wanted{.inputs = {Layout::channel_blocks(node.input_shape(0), kBlock)},
-                     .outputs = {Layout::channel_blocks(node.output_shape(0), kBlock)}};
+  const int64_t block = inputs[0].block_of(1);
+  if (block != kBlock && block != 2 * kBlock) return std::nullopt;
+  NodeLayouts wanted{.inputs = {Layout::channel_blocks(node.input_shape(0), block)},
+                     .outputs = {Layout::channel_blocks(node.output_shape(0), block)}};
   wanted.inputs.resize(node.num_inputs());
   return wanted;
 }
@@ -126,9 +132,9 @@ std::string_view refuses_slice(const NodeView& node) {
   return refuses_ranges(node, node.input_shape(0));
 }
 
-std::unique_ptr<Kernel> create_slice(const NodeView& node, const NodeLayouts& /*layouts*/) {
-  Side from(node.input_shape(0));
-  const Side to(node.output_shape(0));
+std::unique_ptr<Kernel> create_slice(const NodeView& node, const NodeLayouts& layouts) {
+  Side from(node.input_shape(0), layouts.inputs[0].block_of(1));
+  const Side to(node.output_shape(0), layouts.inputs[0].block_of(1));
   place(*ops::slice_ranges(node, node.input_shape(0)), from);
   return std::make_unique<RegionCopy>(node.input_shape(0)[0], from, to, box_of(to));
 }
@@ -138,10 +144,9 @@ std::string_view refuses_slice_gradient(const NodeView& node) {
   return refuses_ranges(node, node.output_shape(0));
 }
 
-std::unique_ptr<Kernel> create_slice_gradient(const NodeView& node,
-                                              const NodeLayouts& /*layouts*/) {
-  const Side from(node.input_shape(0));
-  Side to(node.output_shape(0));
+std::unique_ptr<Kernel> create_slice_gradient(const NodeView& node, const NodeLayouts& layouts) {
+  const Side from(node.input_shape(0), layouts.inputs[0].block_of(1));
+  Side to(node.output_shape(0), layouts.inputs[0].block_of(1));
   place(*ops::slice_ranges(node, node.output_shape(0)), to);
   return std::make_unique<RegionCopy>(node.input_shape(0)[0], from, to, box_of(from));
 }
@@ -159,12 +164,19 @@ std::string_view refuses_pad(const NodeView& node) {
   if (!pads) return "the pads are not known before the run";
   if (node.has_input(3)) return "padding of chosen axes is not implemented";
   if ((*pads)[0] != 0 || (*pads)[4] != 0) return "padding the batch is not implemented";
-  if ((*pads)[1] == 0 && (*pads)[5] == 0) return "";
-  if ((*pads)[1] % kBlock != 0 || node.input_shape(0)[1] % kBlock != 0 ||
-      node.output_shape(0)[1] % kBlock != 0) {
-    return "channels that do not fill blocks are not implemented";
-  }
   return "";
+}
+
+// Channels that come or go have to fill blocks.
+std::optional<NodeLayouts> layouts_pad(const NodeView& node, std::span<const Layout> inputs) {
+  const std::vector<int64_t> pads = *node.input_ints(1);
+  const int64_t block = inputs[0].block_of(1);
+  if ((pads[1] != 0 || pads[5] != 0) &&
+      (pads[1] % block != 0 || node.input_shape(0)[1] % block != 0 ||
+       node.output_shape(0)[1] % block != 0)) {
+    return std::nullopt;
+  }
+  return layouts_block_region(node, inputs);
 }
 
 // Negative pads crop. Returns how much there is to copy.
@@ -174,12 +186,12 @@ int64_t place_padded(int64_t pad, int64_t from_size, int64_t to_size, Axis& from
   return std::max<int64_t>(std::min(from_size - from.start, to_size - to.start), 0);
 }
 
-std::unique_ptr<Kernel> create_pad(const NodeView& node, const NodeLayouts& /*layouts*/) {
+std::unique_ptr<Kernel> create_pad(const NodeView& node, const NodeLayouts& layouts) {
   const std::vector<int64_t> pads = *node.input_ints(1);
-  Side from(node.input_shape(0));
-  Side to(node.output_shape(0));
+  Side from(node.input_shape(0), layouts.inputs[0].block_of(1));
+  Side to(node.output_shape(0), layouts.inputs[0].block_of(1));
   Box box;
-  box.planes = place_padded(pads[1] / kBlock, from.planes, to.planes, from.plane, to.plane);
+  box.planes = place_padded(pads[1] / from.block, from.planes, to.planes, from.plane, to.plane);
   box.rows = place_padded(pads[2], from.height, to.height, from.row, to.row);
   box.columns = place_padded(pads[3], from.width, to.width, from.column, to.column);
   return std::make_unique<RegionCopy>(node.input_shape(0)[0], from, to, box);
@@ -190,7 +202,7 @@ std::unique_ptr<Kernel> create_pad(const NodeView& node, const NodeLayouts& /*la
 extern const KernelDef kPad = {.op = "Pad",
                                .library = "native",
                                .refuses = refuses_pad,
-                               .layouts = layouts_block_region,
+                               .layouts = layouts_pad,
                                .create_in = create_pad};
 extern const KernelDef kPositionSlice = {.op = "Slice",
                                          .library = "native",
