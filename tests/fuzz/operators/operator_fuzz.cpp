@@ -104,7 +104,7 @@ std::string text_of(const testing::OpCase& c) {
                             const Options& options, Progress& progress) {
   limit_memory();
   const double begun = progress.seconds;
-  while (progress.number < options.first + options.cases) {
+  while (progress.number - options.first < options.cases) {
     limit_time();
     const Outcome outcome = run_case(case_of(maker, list, options.seed, progress.number));
     ++(outcome.computed ? progress.computed : progress.refused);
