@@ -48,24 +48,24 @@ class Collector {
 SavedForBackward saved_for_backward(const NodeView& node, const std::vector<bool>& trained) {
   Collector collector(node, trained);
   switch (ops::op_of(node).saves) {
-    case ops::Saves::kOtherFactor:
+    case ops::SavedTensors::kOtherFactor:
       collector.keep_other_factors();
       break;
-    case ops::Saves::kInputsAndOutputs:
+    case ops::SavedTensors::kInputsAndOutputs:
       collector.keep_inputs_and_output();
       break;
-    case ops::Saves::kOutput:
+    case ops::SavedTensors::kOutput:
       collector.keep(node.output(0));
       break;
-    case ops::Saves::kInput:
+    case ops::SavedTensors::kInput:
       collector.keep(node.input(0));
       break;
-    case ops::Saves::kInputAndStatistics:
+    case ops::SavedTensors::kInputAndStatistics:
       collector.keep(node.input(0));
       // Mean and deviation of the batch, of the size of the scale.
       collector.keep_bytes(2 * node.input_type(1).num_bytes());
       break;
-    case ops::Saves::kNothing:
+    case ops::SavedTensors::kNothing:
       break;
   }
   return collector.take();

@@ -1,4 +1,4 @@
-#include "base/numbers_ahead.h"
+#include "base/early_numbers.h"
 
 #include "base/error.h"
 #include "base/json_reader.h"
@@ -41,7 +41,7 @@ bool in_number(char c) {
 }  // namespace
 
 // At a bracket, a number and a comma from which on there are many.
-bool NumbersAhead::find_list(std::string_view so_far) {
+bool EarlyNumbers::find_list(std::string_view so_far) {
   const std::string_view head = so_far.substr(0, kHead);
   for (size_t open = head.find('['); open != std::string_view::npos;
        open = head.find('[', open + 1)) {
@@ -59,7 +59,7 @@ bool NumbersAhead::find_list(std::string_view so_far) {
   return false;
 }
 
-void NumbersAhead::feed(std::string_view so_far) {
+void EarlyNumbers::feed(std::string_view so_far) {
   if (looking_ && so_far.size() >= 2 * kHead) {
     looking_ = false;
     if (so_far.substr(0, kHead).find("FP32") == std::string_view::npos) return;

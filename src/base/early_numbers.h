@@ -11,10 +11,10 @@ namespace trainyard {
 // Reads 32-bit floats from the first long list of a JSON text while the rest of it is on its way,
 // so that little is left to do once it is there. A guess: JsonReader takes the numbers only where
 // it would have read them itself, and nothing else depends on them.
-class NumbersAhead {
+class EarlyNumbers {
  public:
   // Of a text that will have so many bytes; lists behind its first ones are not looked for.
-  explicit NumbersAhead(size_t text_bytes) : text_bytes_(text_bytes) {}
+  explicit EarlyNumbers(size_t text_bytes) : text_bytes_(text_bytes) {}
 
   // What is there of the text so far: each time at the same address, and longer.
   void feed(std::string_view so_far);

@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/early_numbers.h"
 #include "base/json.h"
-#include "base/numbers_ahead.h"
 
 namespace trainyard {
 
@@ -33,7 +33,7 @@ class JsonReader {
         options_(options) {}
 
   // Numbers of the text that were read before; they outlive the reader.
-  void set_ahead(const NumbersAhead* ahead) { ahead_ = ahead; }
+  void set_ahead(const EarlyNumbers* ahead) { ahead_ = ahead; }
 
   // Of the value that comes next.
   Kind peek();
@@ -101,7 +101,7 @@ class JsonReader {
   std::string_view origin_;
   Options options_;
   int depth_ = 0;
-  const NumbersAhead* ahead_ = nullptr;
+  const EarlyNumbers* ahead_ = nullptr;
   bool first_ = false;  // of the innermost object or array: nothing was read yet
 };
 

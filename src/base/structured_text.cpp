@@ -34,7 +34,7 @@ bool is_plain(const std::string& text) {
          !std::regex_match(text, kWord);
 }
 
-struct Escapable {
+struct UnsafeCharacter {
   unsigned code = 0;
   size_t bytes = 0;  // 0: the text begins with another character
 };
@@ -42,7 +42,7 @@ struct Escapable {
 // A character that some YAML reader takes for a line break, refuses or drops if it stands as it is:
 // controls from U+007F to U+009F (U+0085 is a line break), the line breaks U+2028 and U+2029, the
 // byte order mark U+FEFF, U+FFFE and U+FFFF.
-Escapable escapable(std::string_view text) {
+UnsafeCharacter escapable(std::string_view text) {
   const auto byte = [&](size_t i) {
     return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
   };
@@ -69,7 +69,7 @@ Escapable escapable(std::string_view text) {
 std::string escaped(std::string_view json) {
   std::string out;
   while (!json.empty()) {
-    const Escapable found = escapable(json);
+    const UnsafeCharacter found = escapable(json);
     if (found.bytes > 0) {
       out += fmt::format("\\u{:04x}", found.code);
     } else {

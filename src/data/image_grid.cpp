@@ -1,4 +1,4 @@
-#include "data/sheet.h"
+#include "data/image_grid.h"
 
 #include <algorithm>
 
@@ -38,7 +38,7 @@ Image fit(Image image, int64_t height, int64_t width) {
 
 }  // namespace
 
-Sheet::Sheet(int64_t rows, int64_t columns, const PictureShape& shape)
+ImageGrid::ImageGrid(int64_t rows, int64_t columns, const PictureShape& shape)
     : cell_height_(kCell), cell_width_(kCell) {
   if (shape.is_fixed()) {
     const int64_t side = std::min(shape.height, shape.width);
@@ -54,7 +54,7 @@ Sheet::Sheet(int64_t rows, int64_t columns, const PictureShape& shape)
   image_.pixels.assign(static_cast<size_t>(3 * image_.height * image_.width), kPaper);
 }
 
-void Sheet::place(int64_t row, int64_t column, const PixelView& picture) {
+void ImageGrid::place(int64_t row, int64_t column, const PixelView& picture) {
   const Image small = fit(to_image(picture), cell_height_, cell_width_);
   const int64_t top = kGap + row * (cell_height_ + kGap) + (cell_height_ - small.height) / 2;
   const int64_t left = kGap + column * (cell_width_ + kGap) + (cell_width_ - small.width) / 2;

@@ -165,7 +165,7 @@ const Batch& Loader::make(int64_t index) {
 }
 
 void Loader::work() {
-  Room room;
+  ThreadBuffers room;
   std::unique_lock lock(mutex_);
   while (true) {
     work_changed_.wait(lock, [this] { return stopping_ || may_claim(); });
@@ -191,7 +191,7 @@ void Loader::work() {
 
 // Const, and called by several threads at once with workspaces of their own. What is drawn depends
 // on seed, epoch, sample and copy alone, so neither batch nor thread changes a picture.
-void Loader::fill(Batch& batch, int64_t index, Room& room) const {
+void Loader::fill(Batch& batch, int64_t index, ThreadBuffers& room) const {
   if (dataset_.tokens()) return fill_tokens(batch, index);
   if (dataset_.table()) return fill_rows(batch, index);
   Workspace& workspace = room.own;
@@ -298,7 +298,7 @@ void Loader::finish(Batch& batch, int64_t index, int64_t valid) const {
 }
 
 // The class becomes two probabilities; the label stays that of the sample.
-void Loader::mix(Batch& batch, size_t place, const Draw& draw, Room& room) const {
+void Loader::mix(Batch& batch, size_t place, const Draw& draw, ThreadBuffers& room) const {
   const PictureShape& shape = augmentations_.output();
   const Blend blend = draw_blend(options_.mixing, draw, dataset_.size(), shape);
   const auto elements = static_cast<size_t>(shape.elements());

@@ -114,18 +114,18 @@ class Loader {
 
   Slot& slot_of(int64_t index) { return slots_[static_cast<size_t>(index) % slots_.size()]; }
   // One thread's memory.
-  struct Room {
+  struct ThreadBuffers {
     Workspace own;
     Workspace partner;  // of mixing
     std::vector<float> partner_floats;
   };
 
   // Without the lock: only the claimant touches the slot.
-  void fill(Batch& batch, int64_t index, Room& room) const;
+  void fill(Batch& batch, int64_t index, ThreadBuffers& room) const;
   void fill_tokens(Batch& batch, int64_t index) const;
   void fill_rows(Batch& batch, int64_t index) const;
   void fill_span(Batch& batch, size_t place, int64_t sample) const;
-  void mix(Batch& batch, size_t place, const Draw& draw, Room& room) const;
+  void mix(Batch& batch, size_t place, const Draw& draw, ThreadBuffers& room) const;
   void fill_target(Batch& batch, size_t place, const Draw& draw, Workspace& workspace) const;
   void finish(Batch& batch, int64_t index, int64_t valid) const;
   Batch make_batch() const;
@@ -138,7 +138,7 @@ class Loader {
   Sampler sampler_;  // written by start_epoch() when no worker is busy
   int64_t epoch_ = 0;
   double wait_seconds_ = 0;
-  Room own_room_;  // for no workers
+  ThreadBuffers own_room_;  // for no workers
 
   // Batch i lives in slot i % slots. Guarded by the mutex; what a slot holds belongs to the worker
   // that claimed it until it is ready, then to the consumer until it asks for the next.

@@ -14,14 +14,14 @@ namespace trainyard::data {
 namespace {
 
 // How one output position is made of input positions along one axis: weights[offset] onwards.
-struct Taps {
+struct ResampleWeights {
   int64_t first = 0;
   int64_t count = 0;
   size_t offset = 0;
 };
 
 struct Axis {
-  std::vector<Taps> taps;
+  std::vector<ResampleWeights> taps;
   std::vector<float> weights;
 
   // A triangle as wide as the scale when shrinking, of width one when growing or plain.
@@ -57,8 +57,9 @@ struct Scratch {
 
 // row = the weighted sum of rows, as wide as the source. Vectorized, so it comes first: it is
 // where most of the reading is done when pictures shrink.
-[[gnu::always_inline]] inline void sum_rows(const uint8_t* from, int64_t stride, const Taps& taps,
-                                            const float* weights, std::span<float> row) {
+[[gnu::always_inline]] inline void sum_rows(const uint8_t* from, int64_t stride,
+                                            const ResampleWeights& taps, const float* weights,
+                                            std::span<float> row) {
   std::fill(row.begin(), row.end(), 0.0F);
   for (int64_t t = 0; t < taps.count; ++t) {
     const uint8_t* source = from + (taps.first + t) * stride;
@@ -67,17 +68,19 @@ struct Scratch {
   }
 }
 
-using BlendRows = void (*)(const uint8_t*, int64_t, const Taps&, const float*, std::span<float>);
+using BlendRows = void (*)(const uint8_t*, int64_t, const ResampleWeights&, const float*,
+                           std::span<float>);
 
-void blend_rows(const uint8_t* from, int64_t stride, const Taps& taps, const float* weights,
-                std::span<float> row) {
+void blend_rows(const uint8_t* from, int64_t stride, const ResampleWeights& taps,
+                const float* weights, std::span<float> row) {
   sum_rows(from, stride, taps, weights, row);
 }
 
 #if defined(__x86_64__)
 // The same sums, eight at a time; without FMA, which would round them otherwise.
-[[gnu::target("avx2")]] void blend_rows_avx2(const uint8_t* from, int64_t stride, const Taps& taps,
-                                             const float* weights, std::span<float> row) {
+[[gnu::target("avx2")]] void blend_rows_avx2(const uint8_t* from, int64_t stride,
+                                             const ResampleWeights& taps, const float* weights,
+                                             std::span<float> row) {
   sum_rows(from, stride, taps, weights, row);
 }
 
@@ -93,7 +96,7 @@ BlendRows best_blend_rows() {
 constexpr float kRounds = 0.5F;  // added, so that cutting off the fraction rounds
 
 void blend_plane_columns(const float* row, const Axis& columns, uint8_t* to) {
-  for (const Taps& taps : columns.taps) {
+  for (const ResampleWeights& taps : columns.taps) {
     const float* weights = columns.weights.data() + taps.offset;
     float sum = kRounds;
     for (int64_t t = 0; t < taps.count; ++t) sum += weights[t] * row[taps.first + t];
@@ -106,7 +109,7 @@ constexpr int64_t kPixelBytes = 3;
 #if defined(__x86_64__)
 // Three colors in a vector of four; what the fourth lane reads behind a pixel does not matter.
 void blend_pixel_columns(const float* row, const Axis& columns, uint8_t* to) {
-  for (const Taps& taps : columns.taps) {
+  for (const ResampleWeights& taps : columns.taps) {
     const float* weights = columns.weights.data() + taps.offset;
     const float* source = row + taps.first * kPixelBytes;
     __m128 sum = _mm_set1_ps(kRounds);
@@ -123,7 +126,7 @@ void blend_pixel_columns(const float* row, const Axis& columns, uint8_t* to) {
 }
 #else
 void blend_pixel_columns(const float* row, const Axis& columns, uint8_t* to) {
-  for (const Taps& taps : columns.taps) {
+  for (const ResampleWeights& taps : columns.taps) {
     const float* weights = columns.weights.data() + taps.offset;
     const float* source = row + taps.first * kPixelBytes;
     float sums[kPixelBytes] = {kRounds, kRounds, kRounds};
@@ -149,7 +152,7 @@ void resample(const PixelRows& from, int64_t height, int64_t width, uint8_t* to,
   const auto blend_columns = from.channels == 1 ? blend_plane_columns : blend_pixel_columns;
   for (int64_t plane = 0; plane < from.planes; ++plane) {
     const uint8_t* source = from.data + plane * from.plane_stride;
-    for (const Taps& taps : scratch.rows.taps) {
+    for (const ResampleWeights& taps : scratch.rows.taps) {
       kBlendRows(source, from.stride, taps, scratch.rows.weights.data() + taps.offset, row);
       blend_columns(row.data(), scratch.columns, to);
       to += width * from.channels;

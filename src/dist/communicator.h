@@ -81,7 +81,7 @@ class Communicator {
   // rank has ended.
   template <typename Ready>
   bool wait_for(int64_t rank, int spins, Ready&& ready) const {
-    Naps naps(20e-6);
+    Backoff naps(20e-6);
     return wait_for(rank, spins, ready, [&] { computes_ ? naps() : std::this_thread::yield(); });
   }
   // `rest` is called between looks; it may take up to kAskEvery.

@@ -57,7 +57,7 @@ void require_room_for_files() {
 }
 
 // Tells whether mpirun waits for ranks that are no more, which it does if one died as it started.
-class LostRanks {
+class LaunchMonitor {
  public:
   // To be asked after each look at the job.
   bool are_lost(const ChildProcess& job) {
@@ -85,7 +85,7 @@ JobEnd watch_job(int64_t ranks, std::span<const std::string> arguments, Binding 
                          {.variables = variables(), .own_group = true});
   JobEnd end;
   std::optional<Clock::time_point> wanted;
-  LostRanks ranks_left;
+  LaunchMonitor ranks_left;
   do {
     if (ranks_left.are_lost(job)) {
       job.kill_with_children();

@@ -20,7 +20,7 @@ namespace trainyard::dist {
 namespace {
 
 // Everything the ranks share: letters on their way and windows, all under one lock.
-class Hub {
+class SharedState {
  public:
   // Copies the bytes, so a sender never waits: as MPI does with small messages.
   void post(int64_t from, const Outgoing& out) {
@@ -150,7 +150,7 @@ class WindowShare : public SharedWindow {
 
 class ThreadRank : public Communicator {
  public:
-  ThreadRank(Hub& hub, int64_t rank, std::vector<int64_t> hosts)
+  ThreadRank(SharedState& hub, int64_t rank, std::vector<int64_t> hosts)
       : Communicator(rank, std::move(hosts)), hub_(hub) {}
 
   void exchange(const Outgoing* out, const Incoming* in) override {
@@ -183,7 +183,7 @@ class ThreadRank : public Communicator {
   void require_all_alive() const override { hub_.require_all_alive(rank()); }
 
  private:
-  Hub& hub_;
+  SharedState& hub_;
   int64_t windows_ = 0;
   int64_t last_found_ = -1;
 };
@@ -196,7 +196,7 @@ void run_in_threads(const ThreadRanks& settings, const std::function<void(Commun
   for (int64_t r = 0; r < settings.ranks; ++r) {
     hosts.push_back(settings.per_host > 0 ? r / settings.per_host : 0);
   }
-  Hub hub;
+  SharedState hub;
   // Threads are joined at the end of this block, before the hub goes.
   {
     std::vector<std::jthread> threads;

@@ -53,9 +53,9 @@ bool poll_until(int spins, Ready&& ready, Rest&& rest, KeepWaiting&& keep_waitin
 }
 
 // A rest for what nobody announces: sleeps that become longer, up to ten times the first.
-class Naps {
+class Backoff {
  public:
-  explicit Naps(double first_s) : next_s_(first_s), most_s_(10 * first_s) {}
+  explicit Backoff(double first_s) : next_s_(first_s), most_s_(10 * first_s) {}
 
   void operator()() {
     std::this_thread::sleep_for(std::chrono::duration<double>(next_s_));

@@ -82,9 +82,9 @@ class Nested {
 };
 
 // What each round adds to the outputs of a loop.
-class Gathered {
+class LoopOutputs {
  public:
-  explicit Gathered(size_t count) : rounds_(count) {}
+  explicit LoopOutputs(size_t count) : rounds_(count) {}
 
   void add(size_t i, Tensor tensor) {
     bytes_ += tensor.num_bytes();
@@ -164,7 +164,7 @@ struct ControlFlow::Impl {
     const Graph& body = *node.attr_graph("body");
     std::vector<Tensor> values;
     for (size_t i = 0; i < carried; ++i) values.push_back(inputs[2 + i]->clone());
-    Gathered gathered(body.outputs().size() - 1 - carried);
+    LoopOutputs gathered(body.outputs().size() - 1 - carried);
     for (int64_t round = 0; goes_on && (inputs[0] == nullptr || round < most); ++round) {
       count_round();
       const Tensor counter = Tensor::scalar<int64_t>(round);
@@ -202,7 +202,7 @@ struct ControlFlow::Impl {
     }
     std::vector<Tensor> states;
     for (size_t i = 0; i < scan.states; ++i) states.push_back(inputs[i]->clone());
-    Gathered gathered(body.outputs().size() - scan.states);
+    LoopOutputs gathered(body.outputs().size() - scan.states);
     for (int64_t round = 0; round < length; ++round) {
       count_round();
       std::vector<Tensor> slices;

@@ -11,9 +11,9 @@ namespace {
 
 constexpr size_t kForever = std::numeric_limits<size_t>::max();
 
-class Sharer {
+class BufferSharing {
  public:
-  explicit Sharer(Plan& plan) : plan_(plan) {}
+  explicit BufferSharing(Plan& plan) : plan_(plan) {}
 
   void run() {
     place_new_values();
@@ -334,7 +334,7 @@ class Sharer {
 }  // namespace
 
 void share_buffers(Plan& plan) {
-  Sharer(plan).run();
+  BufferSharing(plan).run();
 }
 
 }  // namespace trainyard::runtime

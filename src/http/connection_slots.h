@@ -9,31 +9,33 @@
 
 namespace trainyard::serve {
 
-class Seats;
+class ConnectionSlots;
 
 // A connection that counts while it lives.
-class Seat {
+class ConnectionSlot {
  public:
-  Seat(Seats& seats, std::string client) : seats_(seats), client_(std::move(client)) {}
-  ~Seat();
-  Seat(const Seat&) = delete;
-  Seat& operator=(const Seat&) = delete;
+  ConnectionSlot(ConnectionSlots& seats, std::string client)
+      : seats_(seats), client_(std::move(client)) {}
+  ~ConnectionSlot();
+  ConnectionSlot(const ConnectionSlot&) = delete;
+  ConnectionSlot& operator=(const ConnectionSlot&) = delete;
 
  private:
-  Seats& seats_;
+  ConnectionSlots& seats_;
   std::string client_;
 };
 
 // Outlives its seats. Thread-safe.
-class Seats {
+class ConnectionSlots {
  public:
-  Seats(size_t most, size_t most_of_client) : most_(most), most_of_client_(most_of_client) {}
+  ConnectionSlots(size_t most, size_t most_of_client)
+      : most_(most), most_of_client_(most_of_client) {}
 
   // Null: all are taken, or this client has as many as it may.
-  std::unique_ptr<Seat> take(const std::string& client);
+  std::unique_ptr<ConnectionSlot> take(const std::string& client);
 
  private:
-  friend class Seat;
+  friend class ConnectionSlot;
   void give_back(const std::string& client);
 
   size_t most_;

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/numbers_ahead.h"
+#include "base/early_numbers.h"
 #include "http/body.h"
 #include "http/clock.h"
 #include "http/memory_budget.h"
@@ -45,7 +45,7 @@ struct HttpRequest {
   std::vector<std::pair<std::string_view, std::string_view>> headers;
   Body body;
   // Of its text, while it came; null: none.
-  std::shared_ptr<const NumbersAhead> ahead = nullptr;
+  std::shared_ptr<const EarlyNumbers> ahead = nullptr;
   bool has_length = false;  // a body was announced, however long
   std::string_view peer;    // the client's address
   Clock::time_point arrived;

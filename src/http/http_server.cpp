@@ -85,7 +85,7 @@ class StreamWire : public Wire {
   Stream stream_;
 };
 
-class PlainWire final : public StreamWire<boost::asio::ip::tcp::socket> {
+class TcpWire final : public StreamWire<boost::asio::ip::tcp::socket> {
  public:
   using StreamWire::StreamWire;
   void open(std::shared_ptr<WireUser> user) override {
@@ -404,7 +404,7 @@ struct HttpServer::Impl {
     socket.set_option(tcp::no_delay(true), problem);
     std::unique_ptr<Wire> wire;
     if (tls == nullptr) {
-      wire = std::make_unique<PlainWire>(std::move(socket));
+      wire = std::make_unique<TcpWire>(std::move(socket));
     } else {
       wire = std::make_unique<TlsWire>(std::move(socket), *tls);
     }
@@ -460,7 +460,8 @@ struct HttpServer::Impl {
 
   HttpOptions options;
   HttpHandler& handler;
-  Seats seats{options.limits.connections, options.limits.client_connections};  // end with the loops
+  ConnectionSlots seats{options.limits.connections,
+                        options.limits.client_connections};  // end with the loops
   std::vector<HttpLoop> loops;
   size_t running = 1;
   size_t next = 0;

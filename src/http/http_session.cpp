@@ -52,7 +52,8 @@ struct HttpSession::Parser {
 };
 
 HttpSession::HttpSession(std::unique_ptr<Wire> wire, std::string peer, HttpHandler& handler,
-                         const HttpLimits& limits, SocketThread& thread, std::unique_ptr<Seat> seat)
+                         const HttpLimits& limits, SocketThread& thread,
+                         std::unique_ptr<ConnectionSlot> seat)
     : wire_(std::move(wire)),
       peer_(std::move(peer)),
       handler_(handler),

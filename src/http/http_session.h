@@ -9,11 +9,11 @@
 
 #include <boost/system/error_code.hpp>
 
-#include "base/numbers_ahead.h"
+#include "base/early_numbers.h"
 #include "http/body.h"
+#include "http/connection_slots.h"
 #include "http/http.h"
 #include "http/memory_budget.h"
-#include "http/seats.h"
 #include "http/wire.h"
 
 namespace trainyard::serve {
@@ -35,7 +35,7 @@ class IncomingBody {
   size_t filled() const { return filled_; }
 
   // Gives it away with the numbers that were read on the way.
-  Body take(std::shared_ptr<const NumbersAhead>& ahead);
+  Body take(std::shared_ptr<const EarlyNumbers>& ahead);
   // The same of a body in chunks, put together.
   Body take_chunks(std::string chunks);
   // Counts the memory of chunks so far.
@@ -58,7 +58,7 @@ class IncomingBody {
   size_t size_ = 0;
   size_t filled_ = 0;
   size_t json_bytes_ = 0;
-  std::shared_ptr<NumbersAhead> ahead_;
+  std::shared_ptr<EarlyNumbers> ahead_;
 };
 
 // Lives as long as something is under way on it. Everything happens on its thread but the handler's
@@ -67,7 +67,7 @@ class HttpSession final : public WireUser, public std::enable_shared_from_this<H
  public:
   // Without a seat it is turned away: there are too many.
   HttpSession(std::unique_ptr<Wire> wire, std::string peer, HttpHandler& handler,
-              const HttpLimits& limits, SocketThread& thread, std::unique_ptr<Seat> seat);
+              const HttpLimits& limits, SocketThread& thread, std::unique_ptr<ConnectionSlot> seat);
   ~HttpSession();
   HttpSession(const HttpSession&) = delete;
   HttpSession& operator=(const HttpSession&) = delete;
@@ -129,7 +129,7 @@ class HttpSession final : public WireUser, public std::enable_shared_from_this<H
   HttpHandler& handler_;
   const HttpLimits& limits_;
   SocketThread& thread_;
-  std::unique_ptr<Seat> seat_;
+  std::unique_ptr<ConnectionSlot> seat_;
   std::unique_ptr<Parser> parser_;
   State state_ = State::kOpening;
   Clock::time_point deadline_ = Clock::time_point::max();

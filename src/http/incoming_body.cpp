@@ -44,7 +44,7 @@ void IncomingBody::allocate(size_t capacity) {
   begin_ = begin;
   capacity_ = capacity;
   if (capacity_ == size_ && size_ >= kLeastAhead && size_ <= kMostAhead) {
-    ahead_ = std::make_shared<NumbersAhead>(size_);
+    ahead_ = std::make_shared<EarlyNumbers>(size_);
     look_ahead();
   }
 }
@@ -65,7 +65,7 @@ void IncomingBody::look_ahead() {
   if (ahead_ != nullptr && filled_ > 0) ahead_->feed({memory_->bytes.get() + begin_, filled_});
 }
 
-Body IncomingBody::take(std::shared_ptr<const NumbersAhead>& ahead) {
+Body IncomingBody::take(std::shared_ptr<const EarlyNumbers>& ahead) {
   ahead = std::move(ahead_);
   const std::string_view bytes = memory_ == nullptr
                                      ? std::string_view()

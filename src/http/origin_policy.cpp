@@ -1,4 +1,4 @@
-#include "http/own_pages.h"
+#include "http/origin_policy.h"
 
 #include <algorithm>
 #include <unistd.h>
@@ -36,7 +36,8 @@ std::string_view host_of_origin(std::string_view origin) {
 
 }  // namespace
 
-OwnPages::OwnPages(std::vector<std::string> allowed_hosts) : allowed_(std::move(allowed_hosts)) {
+OriginPolicy::OriginPolicy(std::vector<std::string> allowed_hosts)
+    : allowed_(std::move(allowed_hosts)) {
   for (std::string& name : allowed_) name = small_letters(name);
   char own[256] = {};
   if (gethostname(own, sizeof own - 1) == 0 && own[0] != '\0') {
@@ -44,14 +45,14 @@ OwnPages::OwnPages(std::vector<std::string> allowed_hosts) : allowed_(std::move(
   }
 }
 
-bool OwnPages::is_our_host(std::string_view host) const {
+bool OriginPolicy::is_our_host(std::string_view host) const {
   const std::string name = name_of(host);
   return name == "localhost" || name.ends_with(".localhost") || is_address(name) ||
          std::any_of(allowed_.begin(), allowed_.end(),
                      [&](const std::string& own) { return own == "*" || own == name; });
 }
 
-void OwnPages::require_our_host(const HttpRequest& request) const {
+void OriginPolicy::require_our_host(const HttpRequest& request) const {
   // Browsers always say whom they ask.
   if (request.host.empty() || is_our_host(request.host)) return;
   refuse(Status::kMisdirected,
@@ -60,7 +61,7 @@ void OwnPages::require_our_host(const HttpRequest& request) const {
          request.host);
 }
 
-void OwnPages::require_our_page(const HttpRequest& request) const {
+void OriginPolicy::require_our_page(const HttpRequest& request) const {
   const std::string_view origin = request.header("Origin");
   const std::string_view site = request.header("Sec-Fetch-Site");
   const bool browser = !origin.empty() || !site.empty() || !request.header("Referer").empty() ||
@@ -72,7 +73,7 @@ void OwnPages::require_our_page(const HttpRequest& request) const {
   }
 }
 
-void OwnPages::require_same_origin(const HttpRequest& request) const {
+void OriginPolicy::require_same_origin(const HttpRequest& request) const {
   const std::string_view origin = request.header("Origin");
   const std::string_view site = request.header("Sec-Fetch-Site");
   // Behind a proxy the name that the browser knows may be another than that which we are asked by.

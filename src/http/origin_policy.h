@@ -10,11 +10,11 @@
 
 namespace trainyard::serve {
 
-class OwnPages {
+class OriginPolicy {
  public:
   // Names by which clients may call this server beside its addresses, localhost and the machine's
   // own name; "*": any.
-  explicit OwnPages(std::vector<std::string> allowed_hosts);
+  explicit OriginPolicy(std::vector<std::string> allowed_hosts);
 
   // A page whose name its owner has made to mean our address (DNS rebinding) could read our
   // answers. An address cannot be made to mean another.

@@ -107,7 +107,7 @@ std::vector<std::string> load_matching_weights(Graph& graph, const std::string& 
   const auto file = runs::open_weights(path);
   WeightsFit fit = fit_weights(graph, *file);
   // A detector that continues from one of other classes has new heads.
-  std::erase_if(fit.misfits, [&](const WeightsFit::Misfit& misfit) {
+  std::erase_if(fit.misfits, [&](const WeightsFit::WeightMismatch& misfit) {
     const bool head = misfit.name.starts_with("heads.");
     if (head) fit.missing.push_back(misfit.name);
     return head;

@@ -18,7 +18,7 @@ struct WeightsFit {
     ValueId parameter;
     size_t tensor;  // of the file
   };
-  struct Misfit {
+  struct WeightMismatch {
     std::string name;
     TensorType found;
     TensorType expected;
@@ -30,10 +30,10 @@ struct WeightsFit {
   };
   std::vector<Pair> pairs;
   std::vector<Fixed> fixed;
-  std::vector<std::string> missing;   // parameters without a tensor
-  std::vector<std::string> surplus;   // tensors without a parameter
-  std::vector<std::string> training;  // surplus that inference can do without
-  std::vector<Misfit> misfits;        // right name, wrong shape
+  std::vector<std::string> missing;     // parameters without a tensor
+  std::vector<std::string> surplus;     // tensors without a parameter
+  std::vector<std::string> training;    // surplus that inference can do without
+  std::vector<WeightMismatch> misfits;  // right name, wrong shape
 
   bool complete() const { return missing.empty() && surplus.empty() && misfits.empty(); }
 };

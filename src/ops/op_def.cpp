@@ -30,7 +30,7 @@ bool is_kind_of_points(OpKind kind) {
 // stride.
 Reaches reach_of_window(const std::optional<Window>& window, size_t dims) {
   if (!window || window->rank() != dims) return std::nullopt;
-  std::vector<Reach> reaches;
+  std::vector<InputWindow> reaches;
   for (size_t i = 0; i < dims; ++i) {
     const auto begin = static_cast<double>(-window->pads_begin[i]);
     const auto reach = static_cast<double>((window->kernel[i] - 1) * window->dilations[i]);
@@ -146,7 +146,7 @@ Movement always_moved(const NodeView& /*node*/) {
 }
 
 Reaches same_position(const NodeView& /*node*/, size_t dims) {
-  return std::vector<Reach>(dims);
+  return std::vector<InputWindow>(dims);
 }
 
 Reaches whole_input(const NodeView& /*node*/, size_t /*dims*/) {

@@ -66,7 +66,7 @@ enum class Movement : uint8_t {
 
 // What the gradient needs beside the gradient that comes in: what training keeps of the forward
 // pass. Parameters are there anyway.
-enum class Saves : uint8_t {
+enum class SavedTensors : uint8_t {
   kInputsAndOutputs,  // nobody has looked: memory is never predicted too small
   kNothing,
   kInput,
@@ -99,13 +99,13 @@ struct MemoryPasses {
 
 // What one output position sees of a spatial dimension: the input's positions from `first` to
 // `last`, for the output's position 0, and `step` further for each position.
-struct Reach {
+struct InputWindow {
   double first = 0;
   double last = 0;
   double step = 1;
 };
 // Of the last dimensions of output and input. No value: everything.
-using Reaches = std::optional<std::vector<Reach>>;
+using Reaches = std::optional<std::vector<InputWindow>>;
 
 class GradContext;
 
@@ -147,7 +147,7 @@ struct OpDef {
   std::vector<ValueId> (*gradient)(GradContext&) = nullptr;
   // Without a rule.
   NoGradient no_gradient = NoGradient::kUndefined;
-  Saves saves = Saves::kInputsAndOutputs;
+  SavedTensors saves = SavedTensors::kInputsAndOutputs;
 
   // Outside of training. Null: kComputed.
   Movement (*movement)(const NodeView&) = nullptr;

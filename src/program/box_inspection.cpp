@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "data/boxes/box_statistics.h"
 #include "data/image.h"
-#include "data/sheet.h"
+#include "data/image_grid.h"
 #include "models/detection/draw.h"
 
 namespace trainyard::cli {

@@ -10,8 +10,8 @@
 #include "base/stopwatch.h"
 #include "base/text.h"
 #include "data/image.h"
+#include "data/image_grid.h"
 #include "data/picture_input.h"
-#include "data/sheet.h"
 #include "engine/executable.h"
 #include "models/detection/annotate.h"
 #include "models/detection/exported.h"
@@ -90,7 +90,7 @@ data::Image sheet_of(std::vector<data::Image>& images) {
   const auto count = static_cast<int64_t>(images.size());
   // The smallest square that holds all.
   while (columns * columns < count) ++columns;
-  data::Sheet sheet((count + columns - 1) / columns, columns, {3, kSheetSide, kSheetSide});
+  data::ImageGrid sheet((count + columns - 1) / columns, columns, {3, kSheetSide, kSheetSide});
   data::Pixels room;
   for (int64_t i = 0; i < count; ++i) {
     data::to_planes(images[static_cast<size_t>(i)], room);

@@ -33,7 +33,7 @@
 #include "program/model_picture.h"
 #include "program/ui_process.h"
 #include "runs/growing_file.h"
-#include "runs/guesses.h"
+#include "runs/test_predictions.h"
 #include "serve/load/load_client.h"
 #include "train/train_config.h"
 #include "train/training_set.h"
@@ -215,14 +215,14 @@ Json picture_json(const data::Dataset& set, int64_t sample) {
 // data set that its settings name. Throws Error where the run recorded no guesses or its data are
 // not there.
 Json guessed_pictures(const fs::path& run, int64_t truth, int64_t guess) {
-  const runs::Guesses guesses = runs::read_guesses(run);
+  const runs::TestPredictions guesses = runs::read_test_predictions(run);
   TY_REQUIRE(!guesses.all.empty(),
              "the run did not record what it took its samples for; `trainyard train` does");
   const data::Dataset& set = test_set_of(run);
   TY_REQUIRE(!set.tokens(), "the samples are texts");
   int64_t count = 0;
   Json::Array pictures;
-  for (const runs::Guess& one : guesses.all) {
+  for (const runs::SamplePrediction& one : guesses.all) {
     if (one.truth != truth || one.guess != guess) continue;
     TY_REQUIRE(one.sample >= 0 && one.sample < set.size() && set.label(one.sample) == truth,
                "the data set is another than that of the run: sample {}", one.sample);

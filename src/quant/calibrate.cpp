@@ -30,7 +30,7 @@ void add_channels(const Tensor& tensor, int64_t samples, std::vector<double>& su
 // Called for each step of a run, on the thread that runs it.
 class Observer {
  public:
-  Observer(const Graph& graph, const Plan& plan, bool channel_means, Seen& seen)
+  Observer(const Graph& graph, const Plan& plan, bool channel_means, ObservedValues& seen)
       : channel_means_(channel_means), seen_(seen) {
     for (const ValueId id : plan.values) wanted_[graph.value(id).name].planned = id;
     for (const NodeId layer : plan.layers) {
@@ -105,7 +105,7 @@ class Observer {
   }
 
   bool channel_means_;
-  Seen& seen_;
+  ObservedValues& seen_;
   Wanted wanted_;
   int64_t samples_ = 0;
   int64_t batch_ = 1;
@@ -113,13 +113,13 @@ class Observer {
 
 }  // namespace
 
-Seen observe(const Graph& graph, const Plan& plan, data::Loader& loader,
-             const ObserveOptions& options, const Progress& progress) {
+ObservedValues observe(const Graph& graph, const Plan& plan, data::Loader& loader,
+                       const ObserveOptions& options, const Progress& progress) {
   runtime::CompileOptions compile;
   compile.threads = options.threads;
   compile.rewrite = false;  // values keep their names
   runtime::ExecutionContext context(runtime::compile(graph, compile));
-  Seen seen;
+  ObservedValues seen;
   Observer observer(graph, plan, options.channel_means, seen);
   context.set_observer([&](const runtime::StepView& step) { observer.look(step); });
   // The pictures themselves are a value of the plan too, but no step's output.
@@ -143,7 +143,7 @@ Seen observe(const Graph& graph, const Plan& plan, data::Loader& loader,
 }
 
 // Views share the numbers of another value of their group, so its histogram serves.
-const Histogram* histogram_of(const Plan& plan, const Seen& seen, ValueId id) {
+const Histogram* histogram_of(const Plan& plan, const ObservedValues& seen, ValueId id) {
   if (const auto own = seen.histograms.find(id); own != seen.histograms.end()) {
     return &own->second;
   }
@@ -174,7 +174,7 @@ ValueSteps steps_of_groups(const Plan& plan, const ValueRanges& ranges, const Ra
   return steps;
 }
 
-ValueRanges ranges_from(const Seen& seen, const RangeRule& rule) {
+ValueRanges ranges_from(const ObservedValues& seen, const RangeRule& rule) {
   ValueRanges ranges;
   for (const auto& [id, histogram] : seen.histograms) ranges[id] = choose_range(histogram, rule);
   return ranges;

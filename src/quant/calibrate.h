@@ -15,7 +15,7 @@ namespace trainyard::quant {
 
 using Progress = std::function<void(double share, std::string_view what)>;
 
-struct Seen {
+struct ObservedValues {
   std::map<ValueId, Histogram> histograms;
   std::map<ValueId, Histogram> outputs;  // of layers, before what follows them
   // Means over samples and positions, by channel (axis 1), if they were asked for.
@@ -31,8 +31,8 @@ struct ObserveOptions {
   bool channel_means = false;
   int threads = 1;
 };
-Seen observe(const Graph& graph, const Plan& plan, data::Loader& loader,
-             const ObserveOptions& options, const Progress& progress);
+ObservedValues observe(const Graph& graph, const Plan& plan, data::Loader& loader,
+                       const ObserveOptions& options, const Progress& progress);
 
 // The steps of every value of the plan: one range for each group, over those of its members. At
 // least one of each group has a range.
@@ -40,7 +40,7 @@ using ValueRanges = std::map<ValueId, Range>;
 ValueSteps steps_of_groups(const Plan& plan, const ValueRanges& ranges, const RangeRule& rule);
 
 // Of every value that was counted.
-ValueRanges ranges_from(const Seen& seen, const RangeRule& rule);
+ValueRanges ranges_from(const ObservedValues& seen, const RangeRule& rule);
 
 // The steps without pictures, from what batch normalization says about its results: four standard
 // deviations around the mean of every channel. Pictures are taken to be normalized. Throws Error
@@ -48,6 +48,6 @@ ValueRanges ranges_from(const Seen& seen, const RangeRule& rule);
 ValueSteps steps_from_statistics(const Prepared& prepared, const Plan& plan, const RangeRule& rule);
 
 // What was seen of a value, or of another of its group.
-const Histogram* histogram_of(const Plan& plan, const Seen& seen, ValueId id);
+const Histogram* histogram_of(const Plan& plan, const ObservedValues& seen, ValueId id);
 
 }  // namespace trainyard::quant

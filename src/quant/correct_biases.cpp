@@ -5,7 +5,7 @@ namespace trainyard::quant {
 namespace {
 
 // Of each input of the layer; the means of channels stand for all positions of a flattened one.
-std::vector<double> input_means(const NodeView& layer, const Plan& plan, const Seen& seen,
+std::vector<double> input_means(const NodeView& layer, const Plan& plan, const ObservedValues& seen,
                                 int64_t inputs) {
   const std::vector<double>* means = nullptr;
   if (const auto own = seen.channel_means.find(layer.input(0)); own != seen.channel_means.end()) {
@@ -57,8 +57,8 @@ std::vector<double> shift_of(const NodeView& layer, const Tensor& rounded,
 
 }  // namespace
 
-int64_t correct_biases(Graph& graph, const Plan& plan, const Seen& seen, const WeightScheme& scheme,
-                       const ValueSteps& steps) {
+int64_t correct_biases(Graph& graph, const Plan& plan, const ObservedValues& seen,
+                       const WeightScheme& scheme, const ValueSteps& steps) {
   int64_t corrected = 0;
   for (const NodeId id : plan.layers) {
     const NodeView layer(graph, id);

@@ -30,19 +30,19 @@ struct Energy {
 
 }  // namespace
 
-Judge::Judge(data::Loader& loader, int64_t images, int64_t classes, int threads)
+QualityJudge::QualityJudge(data::Loader& loader, int64_t images, int64_t classes, int threads)
     : loader_(loader), most_(images), classes_(classes), threads_(threads) {}
 
-Judgment Judge::reference(const Graph& graph) {
+QuantizedQuality QualityJudge::reference(const Graph& graph) {
   exact_.clear();
   return run(graph, /*remember=*/true);
 }
 
-Judgment Judge::of(const Graph& graph) {
+QuantizedQuality QualityJudge::of(const Graph& graph) {
   return run(graph, /*remember=*/false);
 }
 
-Judgment Judge::run(const Graph& graph, bool remember) {
+QuantizedQuality QualityJudge::run(const Graph& graph, bool remember) {
   std::unique_ptr<train::Evaluator> top_k;
   if (tells_classes(graph, classes_)) top_k = train::make_top_k(graph, /*with_loss=*/false);
   runtime::CompileOptions options;
@@ -71,7 +71,7 @@ Judgment Judge::run(const Graph& graph, bool remember) {
     }
     images_ += batch->valid;
   }
-  Judgment judgment;
+  QuantizedQuality judgment;
   if (top_k != nullptr && images_ > 0) judgment.top1 = top_k->result().score("top1");
   judgment.output_sqnr_db = sqnr_db(energy.signal, energy.noise);
   return judgment;

@@ -44,7 +44,7 @@ class Session {
   ValueSteps steps_for_plan(const Plan& plan, const RangeRule& rule);
   // The int8 network with these layers in float.
   Graph rounded(const PlanOptions& options, const Parts& parts = {});
-  std::optional<Judgment> judge(const Graph& graph, const std::string& step);
+  std::optional<QuantizedQuality> judge(const Graph& graph, const std::string& step);
   void describe_layers();
   void describe(const NodeView& layer, const Plan& plan, const ValueSteps& steps,
                 LayerResult& out) const;
@@ -56,9 +56,9 @@ class Session {
   Prepared prepared_;
   Graph corrected_;  // prepared, with corrected biases
   Plan widest_;      // everything in int8, all results rounded
-  Seen seen_;
+  ObservedValues seen_;
   std::map<int64_t, ValueRanges> ranges_;  // by bits
-  std::unique_ptr<Judge> judge_;
+  std::unique_ptr<QualityJudge> judge_;
   std::optional<double> float_top1_;
   std::map<std::string, std::string> keep_float_;
   std::map<NodeId, LayerTime> layer_times_;
@@ -80,8 +80,8 @@ Session::Session(Graph network, const Settings& settings, const Pictures& pictur
              "'{}' has no convolution or matrix product with known weights: nothing to quantize",
              prepared_.graph.name());
   if (pictures_.test != nullptr) {
-    judge_ = std::make_unique<Judge>(*pictures_.test, settings_.test_images, pictures_.classes,
-                                     settings_.threads);
+    judge_ = std::make_unique<QualityJudge>(*pictures_.test, settings_.test_images,
+                                            pictures_.classes, settings_.threads);
   }
 }
 
@@ -110,10 +110,10 @@ Graph Session::rounded(const PlanOptions& options, const Parts& parts) {
   return rewrite(corrected_, plan, steps, scheme(), parts);
 }
 
-std::optional<Judgment> Session::judge(const Graph& graph, const std::string& step) {
+std::optional<QuantizedQuality> Session::judge(const Graph& graph, const std::string& step) {
   if (judge_ == nullptr) return std::nullopt;
   progress_(0, "testing: " + step);
-  const Judgment found = judge_->of(graph);
+  const QuantizedQuality found = judge_->of(graph);
   result_.steps.push_back({step, found.top1, found.output_sqnr_db});
   return found;
 }
@@ -121,7 +121,7 @@ std::optional<Judgment> Session::judge(const Graph& graph, const std::string& st
 void Session::judge_float() {
   if (judge_ == nullptr) return;
   progress_(0, "testing: float");
-  const Judgment found = judge_->reference(prepared_.graph);
+  const QuantizedQuality found = judge_->reference(prepared_.graph);
   float_top1_ = found.top1;
   result_.before.top1 = found.top1;
   result_.test_images = judge_->images();
@@ -231,7 +231,7 @@ void Session::judge_bits() {
     const ValueSteps steps = steps_for_plan(plan, rule);
     for (const bool activations : {false, true}) {
       progress_(0, fmt::format("testing: {} bits", bits));
-      const Judgment found = judge_->of(
+      const QuantizedQuality found = judge_->of(
           rewrite(corrected_, plan, steps, scheme(bits), {true, activations, activations}));
       result_.bits.push_back({bits, activations ? bits : 32, found.top1, found.output_sqnr_db});
     }
@@ -242,7 +242,8 @@ void Session::judge_bits() {
 void Session::measure_sensitivity() {
   if (!settings_.sensitivity) return;
   TY_REQUIRE(judge_ != nullptr, "sensitivity is measured on pictures: give them with `data`");
-  Judge few(*pictures_.test, settings_.sensitivity_images, pictures_.classes, settings_.threads);
+  QualityJudge few(*pictures_.test, settings_.sensitivity_images, pictures_.classes,
+                   settings_.threads);
   few.reference(prepared_.graph);
   double done = 0;
   for (const NodeId id : widest_.layers) {
@@ -250,7 +251,7 @@ void Session::measure_sensitivity() {
     for (const NodeId other : widest_.layers) {
       if (other != id) others.keep_float[prepared_.graph.node(other).name] = "";
     }
-    const Judgment found = few.of(rounded(others));
+    const QuantizedQuality found = few.of(rounded(others));
     // Few pictures change their class: how much the outputs move says more.
     sensitivity_[id] = std::pow(10, -found.output_sqnr_db / 10);
     progress_(++done / static_cast<double>(widest_.layers.size()), "layers one at a time");
@@ -267,7 +268,7 @@ void Session::hold_accuracy() {
   std::vector<std::pair<double, NodeId>> order;
   for (const auto& [id, noise] : sensitivity_) order.emplace_back(noise, id);
   std::sort(order.rbegin(), order.rend());
-  const auto drop = [&](const std::optional<Judgment>& found) {
+  const auto drop = [&](const std::optional<QuantizedQuality>& found) {
     return (*float_top1_ - found->top1.value_or(0)) * 100;
   };
   double lost = drop(judge(rounded(plan_options()), "int8"));

@@ -18,7 +18,7 @@ Equalized equalize(Prepared& prepared);
 
 // Rounded weights shift the mean of a layer's results by (rounded - exact) * mean of its input; the
 // bias takes that back. Layers without a bias get one. Returns how many layers were corrected.
-int64_t correct_biases(Graph& graph, const Plan& plan, const Seen& seen, const WeightScheme& scheme,
-                       const ValueSteps& steps);
+int64_t correct_biases(Graph& graph, const Plan& plan, const ObservedValues& seen,
+                       const WeightScheme& scheme, const ValueSteps& steps);
 
 }  // namespace trainyard::quant

@@ -41,9 +41,9 @@ Channel clamped(const Channel& in, double high) {
   return out;
 }
 
-class Carrier {
+class RangePropagation {
  public:
-  Carrier(const Prepared& prepared) : graph_(prepared.graph) {
+  RangePropagation(const Prepared& prepared) : graph_(prepared.graph) {
     for (const ValueId id : graph_.inputs()) {
       known_[id] = {Channel{0, 1, {-kPictureReach, kPictureReach}}};
     }
@@ -155,7 +155,7 @@ class Carrier {
 
 ValueSteps steps_from_statistics(const Prepared& prepared, const Plan& plan,
                                  const RangeRule& rule) {
-  const Carrier carrier(prepared);
+  const RangePropagation carrier(prepared);
   ValueRanges ranges;
   for (const ValueId id : plan.values) {
     const std::optional<Range> range = carrier.range(id);

@@ -1,4 +1,4 @@
-#include "runs/busy_end.h"
+#include "runs/resource_summary.h"
 
 #include <algorithm>
 
@@ -19,13 +19,13 @@ double number_in(const Json& sample, std::string_view name) {
 
 }  // namespace
 
-std::optional<BusyEnd> read_busy_end(const std::filesystem::path& run) {
+std::optional<ResourceSummary> read_resource_summary(const std::filesystem::path& run) {
   const GrowingFile file(run / "utilization.jsonl");
   if (file.size() <= 0) return std::nullopt;
   const int64_t begin = std::max<int64_t>(0, file.size() - kMostBytes);
   std::vector<std::string> lines = split(file.read(begin, kMostBytes), '\n');
   if (begin > 0) lines.erase(lines.begin());
-  BusyEnd end;
+  ResourceSummary end;
   double count = 0;
   for (const std::string& line : lines) {
     if (line.empty() || line.back() != '}') continue;

@@ -1,4 +1,4 @@
-#include "runs/guesses.h"
+#include "runs/test_predictions.h"
 
 #include <algorithm>
 
@@ -18,14 +18,16 @@ std::filesystem::path guesses_file(const std::filesystem::path& run) {
 
 }  // namespace
 
-void write_guesses(const std::filesystem::path& run, int64_t step, std::span<const Guess> guesses) {
-  std::vector<Guess> sorted(guesses.begin(), guesses.end());
-  std::sort(sorted.begin(), sorted.end(),
-            [](const Guess& a, const Guess& b) { return a.sample < b.sample; });
+void write_test_predictions(const std::filesystem::path& run, int64_t step,
+                            std::span<const SamplePrediction> guesses) {
+  std::vector<SamplePrediction> sorted(guesses.begin(), guesses.end());
+  std::sort(sorted.begin(), sorted.end(), [](const SamplePrediction& a, const SamplePrediction& b) {
+    return a.sample < b.sample;
+  });
   Json::Array samples;
   Json::Array truths;
   Json::Array taken;
-  for (const Guess& one : sorted) {
+  for (const SamplePrediction& one : sorted) {
     samples.push_back(one.sample);
     truths.push_back(one.truth);
     taken.push_back(one.guess);
@@ -37,8 +39,8 @@ void write_guesses(const std::filesystem::path& run, int64_t step, std::span<con
   write_file(guesses_file(run), file.dump(-1) + "\n");
 }
 
-Guesses read_guesses(const std::filesystem::path& run) {
-  Guesses guesses;
+TestPredictions read_test_predictions(const std::filesystem::path& run) {
+  TestPredictions guesses;
   if (mark_of(guesses_file(run)).time == 0) return guesses;
   const Json file = Json::parse(read_file(guesses_file(run), kLongest), "guesses.json");
   guesses.step = file.at("step").as_int();

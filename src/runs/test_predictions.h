@@ -8,20 +8,21 @@
 
 namespace trainyard::runs {
 
-struct Guess {
+struct SamplePrediction {
   int64_t sample = 0;  // of the test set
   int64_t truth = 0;
   int64_t guess = 0;
 };
 
-struct Guesses {
+struct TestPredictions {
   int64_t step = 0;  // of the training
-  std::vector<Guess> all;
+  std::vector<SamplePrediction> all;
 };
 
 // In the order of samples, whatever that of `guesses`. Throws Failure if it cannot be written.
-void write_guesses(const std::filesystem::path& run, int64_t step, std::span<const Guess> guesses);
+void write_test_predictions(const std::filesystem::path& run, int64_t step,
+                            std::span<const SamplePrediction> guesses);
 // None where there is no file. Throws Error for one that is damaged.
-Guesses read_guesses(const std::filesystem::path& run);
+TestPredictions read_test_predictions(const std::filesystem::path& run);
 
 }  // namespace trainyard::runs

@@ -12,7 +12,7 @@
 
 #include "base/file.h"
 #include "http/http.h"
-#include "http/own_pages.h"
+#include "http/origin_policy.h"
 #include "http/rate_limit.h"
 #include "http/status.h"
 #include "serve/models/loader.h"
@@ -114,7 +114,7 @@ struct Call {
   std::string inference_header_length;
   std::string peer;
   Body body;
-  std::shared_ptr<const NumbersAhead> ahead;
+  std::shared_ptr<const EarlyNumbers> ahead;
   bool has_length = false;
   Clock::time_point arrived;
   Reply reply;
@@ -215,7 +215,7 @@ class Service final : public HttpHandler {
 
   ServiceOptions options_;
   std::atomic<std::shared_ptr<const std::string>> token_;
-  OwnPages own_pages_;
+  OriginPolicy own_pages_;
   Registry& registry_;
   RateLimit rate_limit_;
   AccessLog log_;

@@ -316,10 +316,11 @@ void Service::infer_v2(const CallPointer& call, const std::string& model,
   // What the answer needs of the request, without the tensors, whose memory is free once the batch
   // is computed.
   const auto wanted = without_inputs(request);
-  const bool binary = wanted->outputs.empty()
-                          ? wanted->all_binary
-                          : std::all_of(wanted->outputs.begin(), wanted->outputs.end(),
-                                        [](const WantedOutput& output) { return output.binary; });
+  const bool binary =
+      wanted->outputs.empty()
+          ? wanted->all_binary
+          : std::all_of(wanted->outputs.begin(), wanted->outputs.end(),
+                        [](const RequestedOutput& output) { return output.binary; });
   count_numbers(*call, request);
   infer(*call, found, version, std::move(request),
         answer_with(
@@ -340,7 +341,7 @@ void Service::infer_v2(const CallPointer& call, const std::string& model,
 void Service::infer_picture(const CallPointer& call, const std::shared_ptr<ModelVersion>& model,
                             const std::string& version) {
   const auto question =
-      std::make_shared<const PictureQuestion>(read_question(call->body, call->accept, call->query));
+      std::make_shared<const PictureRequest>(read_question(call->body, call->accept, call->query));
   InferRequest request =
       read_v2_raw(call->body, model->network().inputs(), model->network().takes_pictures());
   request.times.arrived = call->arrived;

@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "data/image.h"
-#include "data/sheet.h"
+#include "data/image_grid.h"
 #include "studies/view.h"
 
 namespace trainyard::cli {
@@ -111,8 +111,8 @@ report::Picture chosen_picture(const DistillResult& result, const DistillCell& c
     rows[choice.label].push_back(choice);
     columns = std::max(columns, rows[choice.label].size());
   }
-  data::Sheet sheet(static_cast<int64_t>(result.class_names.size()), static_cast<int64_t>(columns),
-                    result.pool->shape());
+  data::ImageGrid sheet(static_cast<int64_t>(result.class_names.size()),
+                        static_cast<int64_t>(columns), result.pool->shape());
   data::Pixels room;
   std::vector<std::string> words;
   for (const auto& [label, choices] : rows) {

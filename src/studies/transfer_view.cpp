@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "data/image.h"
-#include "data/sheet.h"
+#include "data/image_grid.h"
 #include "studies/view.h"
 
 namespace trainyard::cli {
@@ -107,7 +107,7 @@ report::Table class_table_of_target(const data::Dataset& set, std::vector<int64_
 report::Picture samples(const data::Dataset& set) {
   const data::PictureShape shape =
       set.shape().is_fixed() ? set.shape() : data::PictureShape{set.shape().channels, 128, 128};
-  data::Sheet sheet(std::min(kShownClasses, set.num_classes()), kShownOfEach, shape);
+  data::ImageGrid sheet(std::min(kShownClasses, set.num_classes()), kShownOfEach, shape);
   std::vector<std::string> names;
   data::Pixels room;
   for (int64_t c = 0; c < std::min(kShownClasses, set.num_classes()); ++c) {

@@ -27,9 +27,9 @@ AxisPlaces places_along(const Shape& shape, int64_t axis, const Layout& from, co
   return places;
 }
 
-class Copier {
+class LayoutCopier {
  public:
-  Copier(const TensorType& type, const Layout& from, const Layout& to)
+  LayoutCopier(const TensorType& type, const Layout& from, const Layout& to)
       : element_(dtype_size(type.dtype)) {
     for (int64_t axis = 0; axis < type.shape.rank(); ++axis) {
       axes_.push_back(places_along(type.shape, axis, from, to));
@@ -68,7 +68,7 @@ void copy_between_layouts(const TensorType& type, const void* from, const Layout
     std::memcpy(to, from, static_cast<size_t>(type.num_bytes()));
     return;
   }
-  Copier(type, from_layout, to_layout)
+  LayoutCopier(type, from_layout, to_layout)
       .run(0, static_cast<const std::byte*>(from), static_cast<std::byte*>(to));
 }
 

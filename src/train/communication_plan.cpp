@@ -12,7 +12,7 @@
 namespace trainyard::train {
 namespace {
 
-using When = CommunicationItem::When;
+using ExchangeTime = CommunicationItem::ExchangeTime;
 
 // Makes the graph of rank 0 and reads off what its nodes exchange; nothing is compiled or run.
 class Planner {
@@ -34,14 +34,14 @@ class Planner {
   }
 
  private:
-  void broadcast(When when, std::string what, int64_t bytes) {
+  void broadcast(ExchangeTime when, std::string what, int64_t bytes) {
     // Rank 0 sends to the root of each subtree.
     items_.push_back({when, std::move(what), "broadcast from rank 0", bytes,
                       bytes * dist::ceil_log2(config_.workers)});
   }
 
   // Bytes that a rank sends in a ring: 2 (n - 1) / n of the message.
-  void sum(When when, std::string what, int64_t bytes) {
+  void sum(ExchangeTime when, std::string what, int64_t bytes) {
     const double share = dist::ring_plan(config_.workers).share;
     items_.push_back({when, std::move(what), "all-reduce", bytes,
                       static_cast<int64_t>(std::ceil(share * static_cast<double>(bytes)))});
@@ -61,13 +61,14 @@ class Planner {
   void start() {
     const auto all = static_cast<int64_t>(made_.states.size());
     const int64_t model = made_.num_parameters + made_.num_statistics;
-    broadcast(When::kStart, "initial parameters", state_bytes(0, made_.num_parameters));
+    broadcast(ExchangeTime::kStart, "initial parameters", state_bytes(0, made_.num_parameters));
     if (made_.num_statistics > 0) {
-      broadcast(When::kStart, "running statistics", state_bytes(made_.num_parameters, model));
+      broadcast(ExchangeTime::kStart, "running statistics",
+                state_bytes(made_.num_parameters, model));
     }
-    if (all > model) broadcast(When::kStart, "optimizer state", state_bytes(model, all));
+    if (all > model) broadcast(ExchangeTime::kStart, "optimizer state", state_bytes(model, all));
     const int64_t numbers = 8 + metrics();  // step, epoch, sums so far …
-    broadcast(When::kStart, "where the run stands", numbers * 8);
+    broadcast(ExchangeTime::kStart, "where the run stands", numbers * 8);
   }
 
   void step() {
@@ -78,37 +79,39 @@ class Planner {
       // The sums of a layer are those of whole blocks of eight channels.
       constexpr int64_t kBlock = 8;
       const int64_t channels = (node.input_shape(0)[1] + kBlock - 1) / kBlock * kBlock;
-      sum(When::kStep, fmt::format("sums of {}", node.name()), 2 * channels * 8);
+      sum(ExchangeTime::kStep, fmt::format("sums of {}", node.name()), 2 * channels * 8);
     }
     for (size_t i = 0; i < made_.buckets.size(); ++i) {
       const std::vector<std::string>& names = made_.buckets[i];
       int64_t bytes = 0;
       // A bucket is named by its parameters, whose gradients have their types.
       for (const std::string& name : names) bytes += bytes_of(made_.graph.find_value(name));
-      sum(When::kStep,
+      sum(ExchangeTime::kStep,
           names.size() == 1 ? fmt::format("gradients {}: {}", i, names[0])
                             : fmt::format("gradients {}: {} to {}", i, names.front(), names.back()),
           bytes);
     }
     const int64_t numbers = 7 + metrics();  // loss, counts and times of one worker
-    sum(When::kStep, "loss, accuracy, times, wish to stop", config_.workers * numbers * 8);
+    sum(ExchangeTime::kStep, "loss, accuracy, times, wish to stop", config_.workers * numbers * 8);
   }
 
   void epoch() {
     const int64_t statistics =
         state_bytes(made_.num_parameters, made_.num_parameters + made_.num_statistics);
     if (statistics > 0) {
-      broadcast(When::kEpoch,
+      broadcast(ExchangeTime::kEpoch,
                 config_.broadcast_buffers
                     ? "running statistics, which all workers take over"
                     : "running statistics, for the test of rank 0's network alone",
                 statistics);
     }
     if (statistics > 0 && config_.test_each_worker) {
-      sum(When::kEpoch, "running statistics of each other rank, for the test of its network",
+      sum(ExchangeTime::kEpoch,
+          "running statistics of each other rank, for the test of its network",
           2 * statistics * (config_.workers - 1));
     }
-    sum(When::kEpoch, "test loss, counts and confusion matrix", 8 * (4 + classes_ * classes_));
+    sum(ExchangeTime::kEpoch, "test loss, counts and confusion matrix",
+        8 * (4 + classes_ * classes_));
   }
 
   const TrainConfig& config_;
@@ -123,7 +126,7 @@ std::vector<CommunicationItem> plan_communication(const TrainConfig& config, con
   return Planner(config, model).run();
 }
 
-std::vector<Omission> omissions(const TrainConfig& config) {
+std::vector<MissingExchange> omissions(const TrainConfig& config) {
   return {
       {"initial parameters",
        "Workers that drew other weights add gradients of different functions: each replica follows "

@@ -11,9 +11,9 @@
 namespace trainyard::train {
 
 struct CommunicationItem {
-  enum class When : uint8_t { kStart, kStep, kEpoch };
+  enum class ExchangeTime : uint8_t { kStart, kStep, kEpoch };
 
-  When when = When::kStart;
+  ExchangeTime when = ExchangeTime::kStart;
   std::string what;
   std::string how;         // "all-reduce", "broadcast from rank 0"
   int64_t bytes = 0;       // of the message, without padding of layouts
@@ -24,10 +24,10 @@ struct CommunicationItem {
 std::vector<CommunicationItem> plan_communication(const TrainConfig& config, const Graph& model);
 
 // What goes wrong if workers exchange gradients and nothing else.
-struct Omission {
+struct MissingExchange {
   std::string left_out;
   std::string effect;
 };
-std::vector<Omission> omissions(const TrainConfig& config);
+std::vector<MissingExchange> omissions(const TrainConfig& config);
 
 }  // namespace trainyard::train

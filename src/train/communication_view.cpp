@@ -6,7 +6,7 @@
 namespace trainyard::cli {
 
 report::Document communication_document(const std::vector<train::CommunicationItem>& items,
-                                        const std::vector<train::Omission>& omissions) {
+                                        const std::vector<train::MissingExchange>& omissions) {
   constexpr const char* kWhen[] = {"start", "step", "epoch"};  // in the order of When
   report::Document document;
   report::Table table({{"when", report::Align::kLeft},
@@ -25,7 +25,7 @@ report::Document communication_document(const std::vector<train::CommunicationIt
                                                       {"how", item.how},
                                                       {"bytes", item.bytes},
                                                       {"sent_bytes", item.sent_bytes}}));
-    if (item.when == train::CommunicationItem::When::kStep) per_step += item.sent_bytes;
+    if (item.when == train::CommunicationItem::ExchangeTime::kStep) per_step += item.sent_bytes;
   }
   document.blocks.emplace_back(std::move(table));
   document.blocks.emplace_back(report::Paragraph{fmt::format(
@@ -33,7 +33,7 @@ report::Document communication_document(const std::vector<train::CommunicationIt
       "that they share and send nothing. Before the start all compare settings and networks.",
       bytes_text(static_cast<double>(per_step)))});
   document.blocks.emplace_back(report::Heading{"If only gradients were sent"});
-  for (const train::Omission& omission : omissions) {
+  for (const train::MissingExchange& omission : omissions) {
     document.blocks.emplace_back(
         report::Paragraph{fmt::format("{}: {}", omission.left_out, omission.effect)});
     document.data["only_gradients"].push_back(

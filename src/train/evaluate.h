@@ -11,7 +11,7 @@
 
 #include "data/loader.h"
 #include "ir/graph.h"
-#include "runs/guesses.h"
+#include "runs/test_predictions.h"
 #include "train/score.h"
 
 namespace trainyard::device {
@@ -29,7 +29,7 @@ struct Evaluation {
   // Of classes: confusion[truth * classes + guess], how many images.
   int64_t classes = 0;
   std::vector<int64_t> confusion;
-  std::vector<runs::Guess> guesses;  // of the samples that this worker tested
+  std::vector<runs::SamplePrediction> guesses;  // of the samples that this worker tested
   // From the first batch to the last, waiting for data included, compiling not.
   double seconds = 0;
 

@@ -45,7 +45,7 @@ void time_in_turns(const TimedRun& device, const TimedRun& host, const MeasureOp
     on_host.insert(on_host.end(), fast.begin(), fast.end());
   }
   measured.timing = runtime::summarize(std::move(on_device));
-  Beside beside{.timing = runtime::summarize(std::move(on_host)), .turns = turns};
+  HostTimes beside{.timing = runtime::summarize(std::move(on_host)), .turns = turns};
   beside.times_slower = measured.timing.median_s / beside.timing.median_s;
   beside.least = *std::min_element(ratios.begin(), ratios.end());
   beside.most = *std::max_element(ratios.begin(), ratios.end());

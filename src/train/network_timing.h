@@ -25,7 +25,7 @@ struct MeasureOptions {
 };
 
 // The processor's own kernels beside a device: both run in turns of the same command.
-struct Beside {
+struct HostTimes {
   runtime::Timing timing = {};
   int64_t turns = 0;
   double times_slower = 0;  // median of the device over that of the processor
@@ -41,7 +41,7 @@ struct Measured {
   double compile_s = 0;
   int64_t batch = 1;
   std::optional<train::PhaseSeconds> phases = {};  // medians; training only
-  std::optional<Beside> processor = {};            // of inference with a device only
+  std::optional<HostTimes> processor = {};         // of inference with a device only
 };
 
 // With a device, `timing` is the device's and `processor` that of the same network without it.

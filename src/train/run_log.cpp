@@ -177,7 +177,7 @@ void RunLog::write_epoch(const EpochReport& report) {
   scalars.push_back({"train/images_per_s", report.images_per_s});
   events_->write(report.step, scalars);
   if (!report.test.guesses.empty()) {
-    runs::write_guesses(directory_->path(), report.step, report.test.guesses);
+    runs::write_test_predictions(directory_->path(), report.step, report.test.guesses);
   }
   if (!report.test.confusion.empty()) {
     const data::Image image = confusion_picture(report.test.confusion);

@@ -80,7 +80,7 @@ runs::RunDirectory begin_or_resume(const std::filesystem::path& folder, const st
   return runs::RunDirectory::create(folder, name, config.model, config.data);
 }
 
-TrainingRun::TrainingRun(const RunSubject& subject, dist::Communicator& comm,
+TrainingRun::TrainingRun(const TrainingParts& subject, dist::Communicator& comm,
                          std::string_view version)
     : subject_(subject), comm_(comm) {
   if (subject.config.servers > 0) return;

@@ -36,7 +36,7 @@ runs::RunDirectory begin_or_resume(const std::filesystem::path& folder, const st
                                    const TrainConfig& config);
 
 // What a run is made of; all of it outlives the run.
-struct RunSubject {
+struct TrainingParts {
   const TrainConfig& config;
   const data::Dataset& training;
   const data::Dataset& test;
@@ -48,7 +48,8 @@ struct RunSubject {
 class TrainingRun {
  public:
   // Throws Error for what does not fit together, before anything is written.
-  TrainingRun(const RunSubject& subject, dist::Communicator& comm, std::string_view version = "");
+  TrainingRun(const TrainingParts& subject, dist::Communicator& comm,
+              std::string_view version = "");
 
   // What a step takes; empty: there are parameter servers.
   std::string memory_note() const;
@@ -60,7 +61,7 @@ class TrainingRun {
                         std::span<const std::string> skipped = {});
 
  private:
-  RunSubject subject_;
+  TrainingParts subject_;
   dist::Communicator& comm_;
   std::unique_ptr<Trainer> trainer_;  // none: there are parameter servers
 };

@@ -90,7 +90,7 @@ class TopK final : public Evaluator {
   int64_t top5_ = 0;
   int64_t images_ = 0;
   std::vector<int64_t> confusion_;
-  std::vector<runs::Guess> guesses_;
+  std::vector<runs::SamplePrediction> guesses_;
 };
 
 }  // namespace

@@ -197,7 +197,7 @@ struct Trainer::Impl {
 
  private:
   // Differences between workers are found before anything is made, and so named by their names.
-  WorkerSeat find_place(const data::Dataset& training, std::string_view version) {
+  WorkerIdentity find_place(const data::Dataset& training, std::string_view version) {
     replicas_.require_same(common_facts(config_, model_, training, version));
     const int threads =
         config_.threads > 0 ? static_cast<int>(config_.threads) : replicas_.fair_threads();
@@ -568,7 +568,7 @@ struct Trainer::Impl {
   double base_rate_;
   Graph model_;  // with the numbers of what is frozen
   Replicas replicas_;
-  WorkerSeat place_;
+  WorkerIdentity place_;
   StepOptions options_;
   std::optional<MemoryFit> fit_;
   TrainingStep step_;

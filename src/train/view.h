@@ -24,7 +24,7 @@ std::string weights_sentence(const train::TrainResult& result);
 
 // `trainyard train --explain-comm`: what workers exchange, as a document.
 report::Document communication_document(const std::vector<train::CommunicationItem>& items,
-                                        const std::vector<train::Omission>& omissions);
+                                        const std::vector<train::MissingExchange>& omissions);
 
 // Scores, the classes one by one and the confusion matrix of a classifier. Classes without a name
 // have their number.

@@ -6,7 +6,7 @@
 
 namespace trainyard::train {
 
-int64_t own_batch(const TrainConfig& config, const WorkerSeat& place) {
+int64_t own_batch(const TrainConfig& config, const WorkerIdentity& place) {
   return data::share_of(config.batch, place.rank, place.workers);
 }
 
@@ -35,7 +35,8 @@ std::vector<std::string> common_facts(const TrainConfig& config, const Graph& mo
   return facts;
 }
 
-StepOptions step_options(const TrainConfig& config, const WorkerSeat& place, Objective objective) {
+StepOptions step_options(const TrainConfig& config, const WorkerIdentity& place,
+                         Objective objective) {
   StepOptions options;
   options.threads = place.threads;
   options.device = place.device;
@@ -70,7 +71,7 @@ StepOptions step_options(const TrainConfig& config, const WorkerSeat& place, Obj
   return options;
 }
 
-data::LoaderOptions training_loader(const TrainConfig& config, const WorkerSeat& place,
+data::LoaderOptions training_loader(const TrainConfig& config, const WorkerIdentity& place,
                                     const data::Dataset& training) {
   data::LoaderOptions options;
   options.batch = own_batch(config, place);
@@ -91,7 +92,7 @@ data::LoaderOptions training_loader(const TrainConfig& config, const WorkerSeat&
   return options;
 }
 
-data::LoaderOptions test_loader(const TrainConfig& config, const WorkerSeat& place,
+data::LoaderOptions test_loader(const TrainConfig& config, const WorkerIdentity& place,
                                 const data::Augmentations& training) {
   data::LoaderOptions options;
   options.batch = own_batch(config, place) * copies_at_once(config);

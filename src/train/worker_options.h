@@ -13,7 +13,7 @@
 namespace trainyard::train {
 
 // Which worker it is.
-struct WorkerSeat {
+struct WorkerIdentity {
   int64_t rank = 0;
   int64_t workers = 1;
   int threads = 0;                              // 0: all cores
@@ -22,15 +22,16 @@ struct WorkerSeat {
 };
 
 // Samples of a step; the shares of all workers make the batch.
-int64_t own_batch(const TrainConfig& config, const WorkerSeat& place);
+int64_t own_batch(const TrainConfig& config, const WorkerIdentity& place);
 // Copies of each that pass through the network together, and how many passes that makes.
 int64_t copies_at_once(const TrainConfig& config);
 int64_t passes_of_step(const TrainConfig& config);
 
-StepOptions step_options(const TrainConfig& config, const WorkerSeat& place, Objective objective);
-data::LoaderOptions training_loader(const TrainConfig& config, const WorkerSeat& place,
+StepOptions step_options(const TrainConfig& config, const WorkerIdentity& place,
+                         Objective objective);
+data::LoaderOptions training_loader(const TrainConfig& config, const WorkerIdentity& place,
                                     const data::Dataset& training);
-data::LoaderOptions test_loader(const TrainConfig& config, const WorkerSeat& place,
+data::LoaderOptions test_loader(const TrainConfig& config, const WorkerIdentity& place,
                                 const data::Augmentations& training);
 
 // What workers must have in common, one line for each fact.

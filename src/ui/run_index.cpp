@@ -20,7 +20,7 @@ namespace trainyard::ui {
 namespace {
 
 // What is new in one run directory.
-struct News {
+struct RunUpdate {
   bool anything = false;
   bool settings = false;  // which decide what columns there are
 };
@@ -82,13 +82,13 @@ bool update_busy(Run& run) {
   const runs::FileMark mark = runs::mark_of(run.directory / "utilization.jsonl");
   if (mark == run.busy_mark) return false;
   run.busy_mark = mark;
-  run.busy = runs::read_busy_end(run.directory);
+  run.busy = runs::read_resource_summary(run.directory);
   return true;
 }
 
 // Runs are independent of one another: several threads may read, each with its own `lines`.
-News read_news(Run& run, const std::set<uint64_t>& locked, runs::SettingsLines& lines) {
-  News news{.settings = update_settings(run, lines)};
+RunUpdate read_news(Run& run, const std::set<uint64_t>& locked, runs::SettingsLines& lines) {
+  RunUpdate news{.settings = update_settings(run, lines)};
   news.anything = news.settings;
   news.anything = run.recording->update() || news.anything;
   news.anything = update_notes(run) || news.anything;
@@ -129,9 +129,9 @@ bool names_run(std::string_view setting) {
 }
 
 // Many new runs are read by several threads, each with lines of settings that it knows.
-std::vector<News> read_all(const std::vector<Run*>& all, const std::set<uint64_t>& locked,
-                           std::vector<runs::SettingsLines>& lines) {
-  std::vector<News> news(all.size());
+std::vector<RunUpdate> read_all(const std::vector<Run*>& all, const std::set<uint64_t>& locked,
+                                std::vector<runs::SettingsLines>& lines) {
+  std::vector<RunUpdate> news(all.size());
   const size_t fresh = static_cast<size_t>(
       std::count_if(all.begin(), all.end(), [](const Run* run) { return run->changed == 0; }));
   const size_t cores = std::max(1U, std::thread::hardware_concurrency());
@@ -253,7 +253,7 @@ void RunIndex::scan() {
     }
     all.push_back(&run);
   }
-  const std::vector<News> news = read_all(all, locked, lines_);
+  const std::vector<RunUpdate> news = read_all(all, locked, lines_);
   for (size_t i = 0; i < all.size(); ++i) {
     if (news[i].anything) all[i]->changed = ++version_;
     new_settings = new_settings || news[i].settings;

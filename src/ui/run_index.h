@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "base/json.h"
-#include "runs/busy_end.h"
 #include "runs/growing_file.h"
 #include "runs/notes.h"
 #include "runs/recordings/recording.h"
+#include "runs/resource_summary.h"
 #include "runs/settings_lines.h"
 #include "ui/run_state.h"
 
@@ -32,7 +32,7 @@ struct Run {
   runs::Notes notes = {};
   std::string problem = {};  // with its files; empty: none
   std::unique_ptr<runs::Recording> recording = {};
-  std::optional<runs::BusyEnd> busy = {};
+  std::optional<runs::ResourceSummary> busy = {};
   // Of a step on the machine of the run, by whoever predicts; null: nobody can.
   Json predicted = {};
   bool asked_prediction = false;

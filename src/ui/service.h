@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "http/http.h"
-#include "http/own_pages.h"
+#include "http/origin_policy.h"
 #include "ui/answers.h"
 #include "ui/run_index.h"
 
@@ -108,7 +108,7 @@ class Service final : public serve::HttpHandler {
   std::string event_id() const;
 
   ServiceOptions options_;
-  serve::OwnPages own_pages_;
+  serve::OriginPolicy own_pages_;
   RunIndex index_;  // of the thread, once it runs
   size_t first_runs_ = 0;
   std::string start_;   // sets apart the versions of this process

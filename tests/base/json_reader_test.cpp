@@ -166,7 +166,7 @@ TEST(JsonReader, TakesNumbersThatWereReadWhileTheTextArrived) {
                              R"({"datatype":"INT8","shape":[1,3000],"data":[)",
                              R"({"x":"FP32 [1,2,3","datatype":"","shape":[],"data":[)"}) {
       const std::string text = head + list + "]}";
-      NumbersAhead ahead(text.size());
+      EarlyNumbers ahead(text.size());
       for (size_t filled = piece; filled < text.size(); filled += piece) {
         ahead.feed(std::string_view(text).substr(0, filled));
       }

@@ -136,9 +136,9 @@ TEST(Boxes, ComeInBatches) {
 }
 
 // Sample i is of class 0 with probability i / 10.
-class Guesses final : public Dataset {
+class TestPredictions final : public Dataset {
  public:
-  explicit Guesses(TargetKind kind, size_t classes = 2)
+  explicit TestPredictions(TargetKind kind, size_t classes = 2)
       : Dataset({.shape = {1, 2, 2}, .class_names = {"a", "b"}, .source = "guesses"}),
         kind_(kind),
         classes_(classes) {}
@@ -161,7 +161,7 @@ class Guesses final : public Dataset {
 };
 
 TEST(Probabilities, ComeInBatches) {
-  const Guesses set(TargetKind::kProbabilities);
+  const TestPredictions set(TargetKind::kProbabilities);
   Loader loader(set, {.batch = 4});
   loader.start_epoch(0);
   int64_t sample = 0;
@@ -174,14 +174,14 @@ TEST(Probabilities, ComeInBatches) {
     }
   }
   EXPECT_EQ(sample, 10);
-  const Guesses uneven(TargetKind::kProbabilities, 3);
+  const TestPredictions uneven(TargetKind::kProbabilities, 3);
   Loader failing(uneven, {.batch = 4});
   failing.start_epoch(0);
   EXPECT_THROW(failing.next(), Error);
 }
 
 TEST(Targets, MayBeMissing) {
-  const Guesses set(TargetKind::kNone);
+  const TestPredictions set(TargetKind::kNone);
   Loader loader(set, {.batch = 5});
   loader.start_epoch(0);
   const Batch* batch = loader.next();

@@ -17,10 +17,10 @@ TEST(AwakeTime, LeavesOutWhatPassedWhileTheProcessWasStopped) {
 TEST(PollUntil, EndsAfterItsSeconds) {
   const Stopwatch watch;
   EXPECT_FALSE(poll_until(
-      0, [] { return false; }, Naps(1e-3), [](double waited) { return waited < 0.3; }));
+      0, [] { return false; }, Backoff(1e-3), [](double waited) { return waited < 0.3; }));
   EXPECT_GE(watch.seconds(), 0.3);
   EXPECT_TRUE(poll_until(
-      1, [] { return true; }, Naps(1e-3), [](double) { return false; }));
+      1, [] { return true; }, Backoff(1e-3), [](double) { return false; }));
 }
 
 }  // namespace

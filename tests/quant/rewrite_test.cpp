@@ -54,7 +54,7 @@ ValueSteps steps_of(const Graph& graph, const Plan& plan, const RangeRule& rule 
   const runtime::Executable executable = runtime::compile(graph, options);
   runtime::ExecutionContext context(executable);
   runtime::fill_inputs(context, executable, 5);
-  Seen seen;
+  ObservedValues seen;
   seen.histograms[graph.inputs()[0]].add(context.input(0).values<float>());
   context.set_observer([&](const runtime::StepView& step) {
     const ValueId id = graph.find_value(step.output_name(0));

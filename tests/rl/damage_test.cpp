@@ -22,8 +22,8 @@ EnvSpec two_numbers() {
 }
 
 // Two transitions over three frames.
-Parcel good_parcel() {
-  Parcel parcel;
+ExperienceBatch good_parcel() {
+  ExperienceBatch parcel;
   parcel.frames.resize(3 * 2 * sizeof(float));
   parcel.transitions = {{.frame = 0, .next_frame = 1, .action = 1, .steps = 1},
                         {.frame = 1, .next_frame = 2, .action = 0, .steps = 1}};
@@ -31,15 +31,15 @@ Parcel good_parcel() {
   return parcel;
 }
 
-std::string unpacking(const Parcel& parcel) {
+std::string unpacking(const ExperienceBatch& parcel) {
   ReplayMemory memory(two_numbers(), {.capacity = 10, .open_frames = 4});
   std::string said = message_of<Failure>([&] { unpack(parcel, memory); });
   EXPECT_EQ(memory.size(), said == "no error" ? 2 : 0);
   return said;
 }
 
-TEST(Parcel, MustHaveAnErrorPerTransition) {
-  Parcel parcel = good_parcel();
+TEST(ExperienceBatch, MustHaveAnErrorPerTransition) {
+  ExperienceBatch parcel = good_parcel();
   EXPECT_EQ(unpacking(parcel), "no error");
   parcel.errors.pop_back();
   EXPECT_EQ(unpacking(parcel),
@@ -50,8 +50,8 @@ TEST(Parcel, MustHaveAnErrorPerTransition) {
             "an actor's message has 2 transitions, 2 errors and 23 bytes of frames of 8");
 }
 
-TEST(Parcel, RefersToItsOwnFramesAndToActionsThatThereAre) {
-  Parcel parcel = good_parcel();
+TEST(ExperienceBatch, RefersToItsOwnFramesAndToActionsThatThereAre) {
+  ExperienceBatch parcel = good_parcel();
   parcel.transitions[1].next_frame = 3;
   EXPECT_EQ(unpacking(parcel), "an actor's message has action 0 between the frames 1 and 3 of 3");
   parcel.transitions[1] = {.frame = -1, .next_frame = 2, .action = 0};
@@ -60,11 +60,11 @@ TEST(Parcel, RefersToItsOwnFramesAndToActionsThatThereAre) {
   EXPECT_EQ(unpacking(parcel), "an actor's message has action 2 between the frames 1 and 2 of 3");
 }
 
-TEST(Parcel, IsReadFromItsOwnBytesAlone) {
+TEST(ExperienceBatch, IsReadFromItsOwnBytesAlone) {
   const std::vector<std::byte> whole = good_parcel().bytes();
-  EXPECT_EQ(Parcel::from_bytes(whole).errors, good_parcel().errors);
+  EXPECT_EQ(ExperienceBatch::from_bytes(whole).errors, good_parcel().errors);
   const auto reading = [](std::span<const std::byte> bytes) {
-    return message_of<Failure>([&] { Parcel::from_bytes(bytes); });
+    return message_of<Failure>([&] { ExperienceBatch::from_bytes(bytes); });
   };
   EXPECT_EQ(reading(std::span(whole).first(whole.size() - 1)), "an actor's message is cut short");
   std::vector<std::byte> longer = whole;

@@ -134,7 +134,7 @@ TEST(Sampler, DrawsAsOftenAsTheProbabilitiesSay) {
     std::vector<int64_t> counts(64, 0);
     std::vector<int64_t> slots(16);
     std::vector<float> weights(16);
-    Chance chance(5, 6);
+    EventStream chance(5, 6);
     constexpr int kBatches = 5000;
     for (int i = 0; i < kBatches; ++i) {
       sampler->sample(slots, weights, 0.5, chance);
@@ -184,7 +184,7 @@ TEST(ReplayMemory, ANextStateIsOfTheSameEpisodeAtEndsAndTimeOuts) {
     Walk walk{memory, NStep(n, 0.9)};
     walk.begin();
     const RandomStream random(2);
-    Chance chance(1, 1);
+    EventStream chance(1, 1);
     ReplayBatch batch;
     batch.slots.resize(8);
     std::vector<float> seen(16);
@@ -236,7 +236,7 @@ TEST(ReplayMemory, LeavesSlotsAloneThatWereGivenAway) {
   ReplayBatch batch;
   batch.slots.resize(4);
   std::vector<float> seen(8);
-  Chance chance(1, 1);
+  EventStream chance(1, 1);
   std::vector<float> next(8);
   memory.sample(1, chance, batch, seen, next);
   for (int i = 0; i < 4; ++i) walk.step({.reward = 1});
@@ -267,8 +267,8 @@ TEST(ReplayFolder, WhatIsRestoredGoesOnAlike) {
     again.restore(140, other);
     EXPECT_EQ(other.size(), memory.size());
     EXPECT_EQ(other.end(), memory.end());
-    Chance one(3, 3);
-    Chance two(3, 3);
+    EventStream one(3, 3);
+    EventStream two(3, 3);
     ReplayBatch a;
     ReplayBatch b;
     a.slots.resize(16);

@@ -5,11 +5,11 @@
 
 #include <gtest/gtest.h>
 
+#include "http/connection_slots.h"
 #include "http/http_server.h"
 #include "http/memory_budget.h"
-#include "http/own_pages.h"
+#include "http/origin_policy.h"
 #include "http/rate_limit.h"
-#include "http/seats.h"
 #include "serve/fixture.h"
 #include "serve/models/config_bounds.h"
 #include "serve/scheduling/slow_work.h"
@@ -33,9 +33,9 @@ TEST(MemoryBudget, HandsOutNoMoreThanThereIs) {
   EXPECT_EQ(budget->taken(), 40U);
 }
 
-TEST(Seats, OneClientDoesNotHaveThemAll) {
-  Seats seats(4, 3);
-  std::vector<std::unique_ptr<Seat>> taken;
+TEST(ConnectionSlots, OneClientDoesNotHaveThemAll) {
+  ConnectionSlots seats(4, 3);
+  std::vector<std::unique_ptr<ConnectionSlot>> taken;
   for (int i = 0; i < 3; ++i) taken.push_back(seats.take("a"));
   EXPECT_EQ(seats.take("a"), nullptr);
   const auto other = seats.take("b");
@@ -140,8 +140,8 @@ TEST(SlowWork, SurvivesWhatIsThrown) {
   EXPECT_TRUE(done);
 }
 
-TEST(OwnPages, KnowOurNames) {
-  const OwnPages pages({"Models.Example"});
+TEST(OriginPolicy, KnowOurNames) {
+  const OriginPolicy pages({"Models.Example"});
   for (const char* host : {"localhost", "LOCALHOST:80", "a.localhost", "127.0.0.1:8000", "10.1.2.3",
                            "[::1]:8000", "models.example.", "models.example:443"}) {
     EXPECT_TRUE(pages.is_our_host(host)) << host;
@@ -150,7 +150,7 @@ TEST(OwnPages, KnowOurNames) {
                            "models.example.evil", "xlocalhost", "[evil]"}) {
     EXPECT_FALSE(pages.is_our_host(host)) << host;
   }
-  EXPECT_TRUE(OwnPages({"*"}).is_our_host("any.example"));
+  EXPECT_TRUE(OriginPolicy({"*"}).is_our_host("any.example"));
 }
 
 TEST(ConfigBounds, NameTheFieldAndItsBounds) {

@@ -1,12 +1,12 @@
-#include "studies/scaling/core_yardstick.h"
+#include "studies/scaling/core_speed_probe.h"
 
 #include <gtest/gtest.h>
 
 namespace trainyard::measure {
 namespace {
 
-TEST(CoreYardstick, TakesAboutAsLongAsAsked) {
-  CoreYardstick yardstick(/*threads=*/1);
+TEST(CoreSpeedProbe, TakesAboutAsLongAsAsked) {
+  CoreSpeedProbe yardstick(/*threads=*/1);
   const int64_t rounds = yardstick.rounds_in(0.05);
   const double seconds = yardstick.run(rounds);
   // The machine may change its speed in between, but not that much.

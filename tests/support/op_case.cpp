@@ -210,16 +210,16 @@ void expect_movement(const Prepared& p, const Tensor& y) {
 bool is_saved(const NodeView& node, ValueId id) {
   const bool first = node.has_input(0) && id == node.input(0);
   switch (ops::op_of(node).saves) {
-    case ops::Saves::kInputsAndOutputs:
+    case ops::SavedTensors::kInputsAndOutputs:
       return true;
-    case ops::Saves::kNothing:
+    case ops::SavedTensors::kNothing:
       return false;
-    case ops::Saves::kInput:
-    case ops::Saves::kOutput:
+    case ops::SavedTensors::kInput:
+    case ops::SavedTensors::kOutput:
       return first || id == node.output(0);
-    case ops::Saves::kOtherFactor:
+    case ops::SavedTensors::kOtherFactor:
       return first || id == node.input(1);
-    case ops::Saves::kInputAndStatistics:
+    case ops::SavedTensors::kInputAndStatistics:
       return first;
   }
   return false;

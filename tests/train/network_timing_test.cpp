@@ -20,7 +20,7 @@ TEST(MeasureNetwork, ADeviceAndTheProcessorRunInTurns) {
   const Measured measured = measure_inference(models::build_model("lenet5", {}),
                                               {.runs = 7, .device = device::open_device("opencl")});
   ASSERT_TRUE(measured.processor);
-  const Beside& processor = *measured.processor;
+  const HostTimes& processor = *measured.processor;
   EXPECT_EQ(measured.timing.runs, 7);
   EXPECT_EQ(processor.timing.runs, 7);
   EXPECT_EQ(processor.turns, 5);

@@ -13,11 +13,11 @@
 #include "base/file.h"
 #include "dist/single.h"
 #include "models/zoo/model.h"
-#include "runs/guesses.h"
 #include "runs/metrics.h"
 #include "runs/recordings/event_reader.h"
 #include "runs/recordings/event_recording.h"
 #include "runs/safetensors.h"
+#include "runs/test_predictions.h"
 #include "support/temporary_folder.h"
 
 namespace trainyard::train {
@@ -76,13 +76,13 @@ TEST(Trainer, RecordsWhatItTookEachSampleFor) {
   const auto directory = runs::RunDirectory::create(folder.path(), "a", "lenet5", "synthetic");
   const TrainConfig config = small_config();
   const Evaluation test = run(config, directory).epochs.back().test;
-  const runs::Guesses guesses = runs::read_guesses(directory.path());
+  const runs::TestPredictions guesses = runs::read_test_predictions(directory.path());
   EXPECT_EQ(guesses.step, 3 * 6);
   ASSERT_EQ(static_cast<int64_t>(guesses.all.size()), test.images);
   std::vector<int64_t> confusion(test.confusion.size(), 0);
   const auto set = data::open_dataset(config.data, data::Split::kTest);
   for (size_t i = 0; i < guesses.all.size(); ++i) {
-    const runs::Guess& one = guesses.all[i];
+    const runs::SamplePrediction& one = guesses.all[i];
     EXPECT_EQ(one.sample, static_cast<int64_t>(i));
     EXPECT_EQ(one.truth, set->label(one.sample));
     ++confusion[static_cast<size_t>(one.truth * test.classes + one.guess)];

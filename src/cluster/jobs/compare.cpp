@@ -14,7 +14,7 @@ ComparedCell cell_of(const std::string& field, const Rendering& rendering) {
   for (const Note& missing : rendering.missing) {
     if (missing.field == field) return {rendering.platform, "", missing.text};
   }
-  for (const Correspondence& known : rendering.fields) {
+  for (const FieldMapping& known : rendering.fields) {
     if (known.field == field) return {rendering.platform, known.path, known.value};
   }
   return {rendering.platform, "", ""};

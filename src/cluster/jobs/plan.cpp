@@ -44,7 +44,7 @@ const predict::Instance* accelerators_for(const Job& job, const Machine& machine
 }
 
 void set_price(const Job& job, const Machine& machine, const predict::Instance* accelerators,
-               Offer& offer) {
+               RentableInstance& offer) {
   const Machine& priced = accelerators != nullptr ? *accelerators : machine;
   const bool attached = machine.native == "attach" && job.count > 0;
   if (attached && accelerators == nullptr) return;
@@ -63,9 +63,9 @@ void set_price(const Job& job, const Machine& machine, const predict::Instance* 
   }
 }
 
-Offer offer_of(const Job& job, const Rental& rental, const Machine& machine) {
+RentableInstance offer_of(const Job& job, const Rental& rental, const Machine& machine) {
   const predict::Instance* accelerators = accelerators_for(job, machine);
-  Offer offer;
+  RentableInstance offer;
   offer.platform = rental.platform;
   offer.cloud = rental.cloud;
   offer.machine = rental.platform == "skypilot" ? machine.instance : machine.name;
@@ -110,7 +110,7 @@ class Predictor {
         networks_(options.graphs) {}
 
   // No value with a note for a machine that the catalog cannot predict for, or that is too small.
-  std::optional<double> hours(const Offer& offer, std::vector<std::string>& notes) {
+  std::optional<double> hours(const RentableInstance& offer, std::vector<std::string>& notes) {
     if (offer.device.empty()) {
       note(fmt::format("no time is predicted for {}: it is not in 'trainyard devices'",
                        offer.accelerator.empty() ? offer.machine : offer.accelerator),
@@ -138,7 +138,7 @@ class Predictor {
     }
   }
 
-  std::string network_of(const Offer& offer, const predict::Device& device,
+  std::string network_of(const RentableInstance& offer, const predict::Device& device,
                          std::vector<std::string>& notes) const {
     if (!options_.link.empty()) return options_.link;
     if (!offer.network.empty() || job_.nodes == 1) {
@@ -150,7 +150,7 @@ class Predictor {
     return device.between;
   }
 
-  predict::Row predicted(const Offer& offer, std::vector<std::string>& notes) {
+  predict::Row predicted(const RentableInstance& offer, std::vector<std::string>& notes) {
     predict::Request request;
     request.network = &networks_.get(workload_.model);
     request.device = &catalog_.device(offer.device);
@@ -189,7 +189,7 @@ void set_times(const Job& job, const PlanOptions& options, Plan& plan) {
   const bool asked = !options.hours && plan.workload.has_value();
   std::optional<Predictor> predictor;
   if (asked) predictor.emplace(job, options, *plan.workload);
-  for (Offer& offer : plan.offers) {
+  for (RentableInstance& offer : plan.offers) {
     if (options.hours) {
       offer.hours = *options.hours;
       offer.time = TimeOrigin::kGiven;
@@ -266,14 +266,15 @@ Plan plan_job(const Job& job, const PlanOptions& options) {
   set_times(job, options, plan);
   explain(job, options, plan);
   // Complete prices first, then those of parts, then offers without a price.
-  const auto rank = [](const Offer& offer) {
+  const auto rank = [](const RentableInstance& offer) {
     return !offer.usd_per_hour ? 2 : offer.complete ? 0 : 1;
   };
-  std::stable_sort(plan.offers.begin(), plan.offers.end(), [&](const Offer& a, const Offer& b) {
-    if (rank(a) != rank(b)) return rank(a) < rank(b);
-    if (a.total_usd() && b.total_usd()) return *a.total_usd() < *b.total_usd();
-    return a.usd_per_hour.value_or(0) < b.usd_per_hour.value_or(0);
-  });
+  std::stable_sort(plan.offers.begin(), plan.offers.end(),
+                   [&](const RentableInstance& a, const RentableInstance& b) {
+                     if (rank(a) != rank(b)) return rank(a) < rank(b);
+                     if (a.total_usd() && b.total_usd()) return *a.total_usd() < *b.total_usd();
+                     return a.usd_per_hour.value_or(0) < b.usd_per_hour.value_or(0);
+                   });
   return plan;
 }
 

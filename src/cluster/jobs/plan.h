@@ -23,7 +23,7 @@ struct PlanOptions {
 enum class TimeOrigin : uint8_t { kUnknown, kPredicted, kGiven, kLimit };
 std::string_view time_origin_name(TimeOrigin origin);
 
-struct Offer {
+struct RentableInstance {
   std::string platform;  // as --to takes it
   std::string cloud;
   std::string region;
@@ -48,7 +48,8 @@ struct Offer {
 };
 
 struct Plan {
-  std::vector<Offer> offers;  // cheapest first; then incomplete ones, then those without a price
+  std::vector<RentableInstance>
+      offers;  // cheapest first; then incomplete ones, then those without a price
   std::vector<std::string> notes;    // how the time was found, and what is left out
   std::optional<Workload> workload;  // that a time is predicted for
 };

@@ -12,7 +12,7 @@ Cell usd_cell(const std::optional<double>& usd, std::string_view before = "") {
   return {fmt::format("{}${:.2f}", before, *usd), fmt::format("{}", *usd)};
 }
 
-Json offer_json(const jobs::Offer& offer) {
+Json offer_json(const jobs::RentableInstance& offer) {
   return Json::object({{"platform", offer.platform},
                        {"cloud", offer.cloud},
                        {"region", offer.region},
@@ -30,7 +30,7 @@ Json offer_json(const jobs::Offer& offer) {
                        {"note", offer.note}});
 }
 
-void add_offer(const jobs::Offer& offer, Table& table) {
+void add_offer(const jobs::RentableInstance& offer, Table& table) {
   const std::string_view before = offer.complete ? "" : "≥ ";
   const std::string gpus =
       offer.accelerator.empty() ? "–" : fmt::format("{} x {}", offer.count, offer.accelerator);
@@ -59,7 +59,7 @@ Document plan_document(const jobs::Job& job, const jobs::Plan& plan) {
                {"note", Align::kLeft, 60}});
   Json offers = Json::array();
   std::vector<std::string> sources;
-  for (const jobs::Offer& offer : plan.offers) {
+  for (const jobs::RentableInstance& offer : plan.offers) {
     add_offer(offer, table);
     offers.push_back(offer_json(offer));
     if (!offer.usd_per_hour) continue;

@@ -36,7 +36,7 @@ Json rendering_json(const jobs::Rendering& rendering) {
         Json::object({{"name", file.name}, {"text", file.text()}, {"lines", lines_json(file)}}));
   }
   Json fields = Json::array();
-  for (const jobs::Correspondence& field : rendering.fields) {
+  for (const jobs::FieldMapping& field : rendering.fields) {
     fields.push_back(
         Json::object({{"field", field.field}, {"path", field.path}, {"value", field.value}}));
   }

@@ -376,9 +376,9 @@ const Stack& Catalog::default_stack(const Device& device) const {
 }
 
 // Accelerators priced without the machine around them look cheap, so whole instances come first.
-const Offer* Catalog::cheapest(std::string_view device) const {
-  const Offer* best = nullptr;
-  for (const Offer& offer : offers_) {
+const RentableInstance* Catalog::cheapest(std::string_view device) const {
+  const RentableInstance* best = nullptr;
+  for (const RentableInstance& offer : offers_) {
     if (offer.device != device) continue;
     const bool better =
         best == nullptr || (!best->complete && offer.complete) ||
@@ -388,9 +388,9 @@ const Offer* Catalog::cheapest(std::string_view device) const {
   return best;
 }
 
-const Offer& Catalog::offer(std::string_view instance) const {
+const RentableInstance& Catalog::offer(std::string_view instance) const {
   std::vector<std::string> names;
-  for (const Offer& offer : offers_) {
+  for (const RentableInstance& offer : offers_) {
     if (offer.instance == instance) return offer;
     names.push_back(offer.instance);
   }

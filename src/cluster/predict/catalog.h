@@ -45,7 +45,7 @@ class Catalog {
 
   std::span<const Device> devices() const { return devices_; }
   std::span<const Link> links() const { return links_; }
-  std::span<const Offer> offers() const { return offers_; }
+  std::span<const RentableInstance> offers() const { return offers_; }
   std::span<const Stack> stacks() const { return stacks_; }
 
   // These throw Error with the nearest names.
@@ -60,9 +60,9 @@ class Catalog {
   const Stack& default_stack(const Device& device) const;
   // By the price of one device: the cheapest whole instance with it, or accelerators alone, or
   // null.
-  const Offer* cheapest(std::string_view device) const;
+  const RentableInstance* cheapest(std::string_view device) const;
   // Throws Error with the nearest names.
-  const Offer& offer(std::string_view instance) const;
+  const RentableInstance& offer(std::string_view instance) const;
 
   void add(std::string_view text, const std::string& origin);
   void replace(Stack stack);
@@ -78,7 +78,7 @@ class Catalog {
   std::vector<Device> devices_;
   std::vector<Link> links_;
   std::vector<Instance> instances_;
-  std::vector<Offer> offers_;  // of the instances
+  std::vector<RentableInstance> offers_;  // of the instances
   std::vector<Stack> stacks_;
   DeviceFactors factors_;
   Intervals intervals_;

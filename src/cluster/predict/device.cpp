@@ -57,7 +57,7 @@ paleo::Machine Device::paleo_machine() const {
   return {clock_hz / 1e6, fp32 / 1e9, bytes_per_s / 1e9};
 }
 
-std::string Offer::network_text() const {
+std::string RentableInstance::network_text() const {
   if (network.empty()) return "not known";
   return up_to ? "up to " + network : network;
 }

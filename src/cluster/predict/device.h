@@ -106,7 +106,7 @@ struct Instance {
 };
 
 // An instance that can be rented and predicted for, with all that is paid for it.
-struct Offer {
+struct RentableInstance {
   std::string cloud;
   std::string instance;
   std::string device;

@@ -328,8 +328,9 @@ Efficiency HierarchicalFit::efficiency(const Stack& stack, std::string_view devi
   return out;
 }
 
-HierarchicalFit::Certainty HierarchicalFit::certainty(const Stack& stack,
-                                                      std::string_view device_class, size_t field) {
+HierarchicalFit::FitUncertainty HierarchicalFit::certainty(const Stack& stack,
+                                                           std::string_view device_class,
+                                                           size_t field) {
   const std::vector<Summand> terms = hierarchy_.field_terms(stack, device_class, field);
   double prior = 0;
   double beyond = 0;  // of effects without rows

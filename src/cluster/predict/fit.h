@@ -49,11 +49,11 @@ class HierarchicalFit {
   Efficiency efficiency(const Stack& stack, std::string_view device_class);
   // How sure a figure is: the standard deviation of its logarithm, and how much less that is than
   // without any rows (0: the prior alone, 1: the rows alone).
-  struct Certainty {
+  struct FitUncertainty {
     double deviation = 0;
     double determined = 0;
   };
-  Certainty certainty(const Stack& stack, std::string_view device_class, size_t field);
+  FitUncertainty certainty(const Stack& stack, std::string_view device_class, size_t field);
   // Factors; 1 where there are no rows.
   double kind_factor(const Device& device, size_t quantity);
   double device_factor(const Device& device, size_t quantity);

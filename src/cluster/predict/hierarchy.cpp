@@ -14,12 +14,12 @@ namespace {
 
 // How far a figure may leave its prior for all stacks together, for a framework or family, and for
 // one stack.
-struct Freedom {
+struct PriorWidths {
   std::string_view field;
   double all, family, stack;
   bool is_share = false;  // of a peak, beyond which nothing goes
 };
-constexpr Freedom kFreedom[] = {
+constexpr PriorWidths kPriorWidths[] = {
     {"conv", 0.4, 0.2, 0.12, true},    {"gemm", 0.3, 0.1, 0.05, true},
     {"matrix", 0.5, 0.25, 0.15, true}, {"tf32", 0.5, 0.2, 0.12, true},
     {"int8", 0.5, 0.2, 0.1, true},     {"fp64", 0.2, 0.08, 0.05, true},
@@ -35,7 +35,7 @@ constexpr Freedom kFreedom[] = {
 };
 // How sharply shares bend below 1.
 constexpr double kCapNorm = 8;
-static_assert(std::size(kFreedom) == kFields);
+static_assert(std::size(kPriorWidths) == kFields);
 // Most of what a family may differ by is the framework's.
 constexpr double kFamilyShare = 0.6;
 
@@ -131,7 +131,7 @@ const std::string& framework_of(const Stack& stack) {
 
 // What figure_from() makes `value` of.
 double logarithm_of(size_t field, double value) {
-  if (!kFreedom[field].is_share) return std::log(value);
+  if (!kPriorWidths[field].is_share) return std::log(value);
   constexpr double kMost = 0.999;
   const double share = std::min(value, kMost);
   return std::log(share / std::pow(1 - std::pow(share, kCapNorm), 1 / kCapNorm));
@@ -147,7 +147,7 @@ size_t Hierarchy::effect(std::string name, double prior, double freedom) {
 
 std::vector<Summand> Hierarchy::field_terms(const Stack& stack, std::string_view device_class,
                                             size_t field) {
-  const Freedom& freedom = kFreedom[field];
+  const PriorWidths& freedom = kPriorWidths[field];
   TY_CHECK(efficiency_fields()[field].name == freedom.field, "{} is not {}", freedom.field,
            efficiency_fields()[field].name);
   const double prior = prior_efficiency(device_class).*efficiency_fields()[field].value;
@@ -259,7 +259,7 @@ std::vector<Summand> Hierarchy::terms(const Stack& stack, const Device& device,
 
 double figure_from(size_t field, double logarithm) {
   const double value = std::exp(logarithm);
-  if (!kFreedom[field].is_share) return value;
+  if (!kPriorWidths[field].is_share) return value;
   // 1 / kCapNorm is three square roots; fits ask for this millions of times.
   static_assert(kCapNorm == 8);
   const double second = value * value;

@@ -67,25 +67,25 @@ std::vector<Instance> read_built_in() {
   throw_internal_error(__FILE__, __LINE__, "embedded_files()", "no instances.csv");
 }
 
-std::optional<Offer> offer_of(const Instance& machine, const Instance* accelerators) {
+std::optional<RentableInstance> offer_of(const Instance& machine, const Instance* accelerators) {
   const Instance& computes = accelerators != nullptr ? *accelerators : machine;
   const std::optional<HourlyPrice> price = hourly_price(machine, accelerators, false);
   if (computes.device.empty() || !price) return std::nullopt;
   const bool attached = machine.device.empty() && accelerators != nullptr;
   const int64_t devices = std::max<int64_t>(1, computes.whole_count());
-  return Offer{.cloud = machine.cloud,
-               .instance = attached ? fmt::format("{} with {} {}", machine.instance, devices,
-                                                  accelerators->native)
-                                    : machine.instance,
-               .device = computes.device,
-               .devices = devices,
-               .inside = computes.inside,
-               .network = machine.network,
-               .up_to = machine.up_to,
-               .usd_per_hour = price->usd,
-               .complete = price->complete,
-               .date = price->date,
-               .source = price->source};
+  return RentableInstance{.cloud = machine.cloud,
+                          .instance = attached ? fmt::format("{} with {} {}", machine.instance,
+                                                             devices, accelerators->native)
+                                               : machine.instance,
+                          .device = computes.device,
+                          .devices = devices,
+                          .inside = computes.inside,
+                          .network = machine.network,
+                          .up_to = machine.up_to,
+                          .usd_per_hour = price->usd,
+                          .complete = price->complete,
+                          .date = price->date,
+                          .source = price->source};
 }
 
 }  // namespace
@@ -154,8 +154,8 @@ std::optional<HourlyPrice> hourly_price(const Instance& machine, const Instance*
   return price;
 }
 
-std::vector<Offer> offers_of(std::span<const Instance> instances) {
-  std::vector<Offer> offers;
+std::vector<RentableInstance> offers_of(std::span<const Instance> instances) {
+  std::vector<RentableInstance> offers;
   std::vector<const Instance*> housed;  // accelerators that a machine of the table takes
   const auto add = [&](const Instance& machine, const Instance* accelerators) {
     if (const auto offer = offer_of(machine, accelerators)) offers.push_back(*offer);

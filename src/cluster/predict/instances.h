@@ -38,6 +38,6 @@ std::optional<HourlyPrice> hourly_price(const Instance& machine, const Instance*
                                         bool spot);
 
 // All that can be predicted for and has a price, in the order of the table.
-std::vector<Offer> offers_of(std::span<const Instance> instances);
+std::vector<RentableInstance> offers_of(std::span<const Instance> instances);
 
 }  // namespace trainyard::predict

@@ -8,14 +8,14 @@
 
 namespace trainyard::report {
 
+using predict::MeasuredTask;
 using predict::Score;
-using predict::Subject;
 
 Cell signed_percent(double share) {
   return {fmt::format("{:+.1f} %", share * 100), fmt::format("{}", share * 100)};
 }
 
-std::vector<Score> of_subject(std::span<const Score> scores, Subject subject) {
+std::vector<Score> of_subject(std::span<const Score> scores, MeasuredTask subject) {
   std::vector<Score> out;
   std::copy_if(scores.begin(), scores.end(), std::back_inserter(out),
                [subject](const Score& score) { return score.subject == subject; });
@@ -45,22 +45,23 @@ void add_summary(std::vector<GroupSummary>& groups, const std::string& name,
 
 void add_coverage(const ValidationResult& result, Document& document) {
   if (result.coverage.empty()) return;
-  struct Covered {
+  struct CoverageRow {
     std::string group;
     std::string mode;
     int64_t rows = 0;
     int64_t covered = 0;
   };
-  const auto share = [](const Covered& c) {
+  const auto share = [](const CoverageRow& c) {
     return percent_cell(c.rows > 0 ? static_cast<double>(c.covered) / static_cast<double>(c.rows)
                                    : 0);
   };
-  const Fields<Covered> fields = {{"left_out", {"left out", Align::kLeft}, &Covered::group},
-                                  {"mode", {"mode", Align::kLeft}, &Covered::mode},
-                                  {"rows", {"rows"}, &Covered::rows},
-                                  {"covered", {"in the interval"}, &Covered::covered, share}};
-  std::vector<Covered> rows;
-  Covered all = {"all of these", "both"};
+  const Fields<CoverageRow> fields = {
+      {"left_out", {"left out", Align::kLeft}, &CoverageRow::group},
+      {"mode", {"mode", Align::kLeft}, &CoverageRow::mode},
+      {"rows", {"rows"}, &CoverageRow::rows},
+      {"covered", {"in the interval"}, &CoverageRow::covered, share}};
+  std::vector<CoverageRow> rows;
+  CoverageRow all = {"all of these", "both"};
   for (const auto& c : result.coverage) {
     rows.push_back({std::string(predict::group_name(c.group)),
                     c.mode == predict::Mode::kTraining ? "training" : "inference", c.rows,
@@ -114,7 +115,7 @@ using SpreadRow = ValidationResult::Spread;
 Fields<SpreadRow> spread_fields() {
   using Spread = predict::FamilySpread;
   const auto mode = [](const SpreadRow& row) -> std::string_view {
-    return row.subject == Subject::kTraining ? "training" : "inference";
+    return row.subject == MeasuredTask::kTraining ? "training" : "inference";
   };
   const auto compared = [](const SpreadRow& row) -> Cell {
     return row.same_properties ? "families with the same properties" : "all families";
@@ -140,7 +141,7 @@ void add_levels(const ValidationResult& result, Document& document) {
   for (const ValidationResult::LeftOut& left : result.left_out) {
     const auto key = group_keys().find(left.group);
     if (key == group_keys().end()) continue;
-    for (const Subject subject : {Subject::kTraining, Subject::kInference}) {
+    for (const MeasuredTask subject : {MeasuredTask::kTraining, MeasuredTask::kInference}) {
       const std::vector<Score> scores = of_subject(left.all, subject);
       rows.push_back({predict::group_name(left.group), predict::subject_name(subject),
                       predict::summarize(scores).mape, predict::level_split(scores, key->second)});
@@ -164,7 +165,7 @@ void add_left_out(const ValidationResult& result, Document& document) {
     if (key == group_keys().end()) continue;
     const std::string group(predict::group_name(left.group));
     std::vector<GroupSummary> rows;
-    for (const Subject subject : {Subject::kTraining, Subject::kInference}) {
+    for (const MeasuredTask subject : {MeasuredTask::kTraining, MeasuredTask::kInference}) {
       std::map<std::string, std::vector<Score>> groups;
       for (const Score& score : of_subject(left.all, subject)) {
         groups[key->second(score)].push_back(score);

@@ -16,7 +16,7 @@ namespace trainyard::predict {
 namespace {
 
 // What one device does with one batch, whatever the cluster.
-struct Alone {
+struct DeviceStep {
   StepTime step;
   std::vector<GradientBucket> buckets;
   double memory = 0;
@@ -32,11 +32,11 @@ class Bench {
         precision_(precision),
         roofline_(device, stack, precision) {}
 
-  const Alone& at(int64_t batch) {
+  const DeviceStep& at(int64_t batch) {
     const auto found = known_.find(batch);
     if (found != known_.end()) return found->second;
     const auto images = static_cast<double>(batch);
-    Alone alone;
+    DeviceStep alone;
     alone.step = predict_step(network_.merged, roofline_, images, Mode::kTraining);
     alone.buckets =
         gradient_buckets(network_.profile, roofline_, images, precision_, stack_.bucket_bytes);
@@ -51,7 +51,7 @@ class Bench {
   const Stack& stack_;
   Precision precision_;
   Roofline roofline_;
-  std::unordered_map<int64_t, Alone> known_;
+  std::unordered_map<int64_t, DeviceStep> known_;
 };
 
 // A single value stands for a list of one. Keeps the default of `target` if the key is absent.
@@ -119,7 +119,7 @@ class Grid {
       clusters_.push_back(std::move(cluster));
     }
     // 0: no price is known, and the cost is then 0 too.
-    const Offer* offer = catalog.cheapest(device.id);
+    const RentableInstance* offer = catalog.cheapest(device.id);
     usd_per_hour_ = offer != nullptr ? offer->per_device() : 0;
     memory_ = device.memory_bytes;
   }
@@ -145,7 +145,7 @@ class Grid {
   }
 
  private:
-  void add_clusters(const Alone& alone, SweepRow row, std::vector<SweepRow>& out) const {
+  void add_clusters(const DeviceStep& alone, SweepRow row, std::vector<SweepRow>& out) const {
     const auto workers = static_cast<double>(row.workers);
     const double images =
         static_cast<double>(row.batch) * (row.scaling == Scaling::kStrong ? 1.0 : workers);

@@ -36,17 +36,17 @@ paleo::Scheme nearest_scheme(const std::string& comm) {
 
 }  // namespace
 
-std::string_view subject_name(Subject subject) {
+std::string_view subject_name(MeasuredTask subject) {
   switch (subject) {
-    case Subject::kTraining:
+    case MeasuredTask::kTraining:
       return "training, one device";
-    case Subject::kScaling:
+    case MeasuredTask::kScaling:
       return "scaling";
-    case Subject::kInference:
+    case MeasuredTask::kInference:
       return "inference";
-    case Subject::kFromOne:
+    case MeasuredTask::kFromOne:
       return "scaling, one device predicted too";
-    case Subject::kOneProcess:
+    case MeasuredTask::kOneProcess:
       break;
   }
   return "scaling, one process";
@@ -89,12 +89,12 @@ void Validation::add(const Measurement& row) {
   if (named) item.device = &catalog_.device(row.device);
   const Stack& stack = catalog_.stack(row.framework);
   item.network = &networks_.get(row.model);
-  item.subject = row.mode == Mode::kInference ? Subject::kInference : Subject::kTraining;
+  item.subject = row.mode == Mode::kInference ? MeasuredTask::kInference : MeasuredTask::kTraining;
   if (row.gpus > 1) {
     item.baseline = find_baseline(row);
-    item.subject = item.baseline == 0  ? Subject::kFromOne
-                   : stack.one_process ? Subject::kOneProcess
-                                       : Subject::kScaling;
+    item.subject = item.baseline == 0  ? MeasuredTask::kFromOne
+                   : stack.one_process ? MeasuredTask::kOneProcess
+                                       : MeasuredTask::kScaling;
     if (item.baseline == 0 && !named) return exclude("the source does not name the device");
     find_comm_model(row.comm);
   } else if (!named) {

@@ -20,17 +20,18 @@ namespace trainyard::predict {
 // kScaling: images/s at n devices given the measured speed of one. kFromOne: the same where the
 // source has no row of one device, whose speed is predicted too. kOneProcess: one process for all
 // devices (nn.DataParallel), which is no all-reduce.
-enum class Subject : uint8_t { kTraining, kScaling, kInference, kFromOne, kOneProcess };
-inline constexpr std::array kSubjects = {Subject::kTraining, Subject::kScaling, Subject::kInference,
-                                         Subject::kFromOne, Subject::kOneProcess};
-inline bool on_one_device(Subject subject) {
-  return subject == Subject::kTraining || subject == Subject::kInference;
+enum class MeasuredTask : uint8_t { kTraining, kScaling, kInference, kFromOne, kOneProcess };
+inline constexpr std::array kSubjects = {MeasuredTask::kTraining, MeasuredTask::kScaling,
+                                         MeasuredTask::kInference, MeasuredTask::kFromOne,
+                                         MeasuredTask::kOneProcess};
+inline bool on_one_device(MeasuredTask subject) {
+  return subject == MeasuredTask::kTraining || subject == MeasuredTask::kInference;
 }
-std::string_view subject_name(Subject subject);
+std::string_view subject_name(MeasuredTask subject);
 
 struct Score {
   const Measurement* row = nullptr;
-  Subject subject = Subject::kTraining;
+  MeasuredTask subject = MeasuredTask::kTraining;
   double measured = 0;  // images/s
   double predicted = 0;
   double paleo = 0;
@@ -96,14 +97,14 @@ class Validation {
     std::string_view name;
     std::string device_class;
     double value = 0;
-    HierarchicalFit::Certainty certainty;
+    HierarchicalFit::FitUncertainty certainty;
   };
   std::vector<Figure> figures(const Stack& stack) const;
 
  private:
   struct Item {
     const Measurement* row = nullptr;
-    Subject subject = Subject::kTraining;
+    MeasuredTask subject = MeasuredTask::kTraining;
     const Network* network = nullptr;
     const Device* device = nullptr;  // null for devices that are not named
     double baseline = 0;             // measured images/s of one device

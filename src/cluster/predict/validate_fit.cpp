@@ -193,7 +193,8 @@ void Validation::fit_exchanges(Catalog& fitted) const {
   RowsByName by_stack;
   RowsByName by_family;
   for (const Item& item : items_) {
-    const bool given = item.subject == Subject::kScaling || item.subject == Subject::kOneProcess;
+    const bool given =
+        item.subject == MeasuredTask::kScaling || item.subject == MeasuredTask::kOneProcess;
     if (!given) continue;
     const Stack& stack = fitted.stack(item.row->framework);
     const ScalingRow& row = rows.emplace_back(scaling_row(item, fitted));

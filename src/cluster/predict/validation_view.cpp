@@ -14,8 +14,8 @@
 namespace trainyard::report {
 namespace {
 
+using predict::MeasuredTask;
 using predict::Score;
-using predict::Subject;
 
 constexpr size_t kWorstRows = 15;
 using predict::kSubjects;
@@ -52,7 +52,8 @@ void add_short(const ValidationResult& result, Document& document) {
     columns.push_back({fmt::format("{} left out", predict::group_name(left.group))});
   }
   Table table(std::move(columns));
-  for (const Subject subject : {Subject::kTraining, Subject::kInference, Subject::kScaling}) {
+  for (const MeasuredTask subject :
+       {MeasuredTask::kTraining, MeasuredTask::kInference, MeasuredTask::kScaling}) {
     const std::vector<Score> scores = of_subject(result.scores, subject);
     if (scores.empty()) continue;
     std::vector<Cell> cells = {std::string(predict::subject_name(subject)),
@@ -71,12 +72,12 @@ void add_short(const ValidationResult& result, Document& document) {
 // between them is what the fit owes to having seen the rows.
 void add_overview(const ValidationResult& result, Document& document) {
   std::vector<GroupSummary> rows;
-  for (const Subject subject : kSubjects) {
+  for (const MeasuredTask subject : kSubjects) {
     add_by_age(rows, std::string(predict::subject_name(subject)),
                of_subject(result.scores, subject));
   }
   for (const ValidationResult::LeftOut& left : result.left_out) {
-    for (const Subject subject : {Subject::kTraining, Subject::kInference}) {
+    for (const MeasuredTask subject : {MeasuredTask::kTraining, MeasuredTask::kInference}) {
       const std::string name = fmt::format("{}, {} left out", predict::subject_name(subject),
                                            predict::group_name(left.group));
       add_by_age(rows, name, of_subject(left.all, subject));
@@ -117,8 +118,8 @@ void add_caveats(const ValidationResult& result, Document& document) {
       "the nearest stack where the paper has none; it knows no matrix units. With one factor per "
       "stack fitted to these rows its error would be {:.1f} % for training on one device and "
       "{:.1f} % for inference.",
-      rescaled_paleo_mape(of_subject(result.scores, Subject::kTraining)) * 100,
-      rescaled_paleo_mape(of_subject(result.scores, Subject::kInference)) * 100));
+      rescaled_paleo_mape(of_subject(result.scores, MeasuredTask::kTraining)) * 100,
+      rescaled_paleo_mape(of_subject(result.scores, MeasuredTask::kInference)) * 100));
   if (!result.left_out.empty()) {
     caveats.emplace_back(
         "Leaving out concerns the fitted figures only. The form of the model, its fixed constants "
@@ -176,7 +177,7 @@ std::string batch_range(const Score& score) {
 void add_groups(const ValidationResult& result, const std::string& title, const std::string& key,
                 const KeyOf& key_of, Document& document) {
   document.data[key] = Json::object();
-  for (const Subject subject : kSubjects) {
+  for (const MeasuredTask subject : kSubjects) {
     std::map<std::string, std::vector<Score>> groups;
     for (const Score& score : of_subject(result.scores, subject)) {
       groups[key_of(score)].push_back(score);
@@ -219,7 +220,7 @@ Fields<Score> score_fields() {
 
 // By the logarithm: half and twice the measured speed are equally wrong.
 void add_worst(const ValidationResult& result, Document& document) {
-  for (const Subject subject : kSubjects) {
+  for (const MeasuredTask subject : kSubjects) {
     std::vector<Score> scores = of_subject(result.scores, subject);
     if (scores.empty()) continue;
     std::stable_sort(scores.begin(), scores.end(), [](const Score& a, const Score& b) {
@@ -294,12 +295,12 @@ Document figures_document(const predict::Stack& stack,
       "\"From rows\" is how much of what the priors leave open rows have settled, those of "
       "related stacks included.",
       stack.all_rows())});
-  using Certainty = predict::HierarchicalFit::Certainty;
+  using FitUncertainty = predict::HierarchicalFit::FitUncertainty;
   using Figure = predict::Validation::Figure;
   const auto value = [](const Figure& f) { return Cell(fmt::format("{:.3g}", f.value)); };
-  const Fields<Certainty> certainty = {
-      {"deviation", {"give or take"}, &Certainty::deviation, Percent()},
-      {"determined", {"from rows"}, &Certainty::determined, Percent()}};
+  const Fields<FitUncertainty> certainty = {
+      {"deviation", {"give or take"}, &FitUncertainty::deviation, Percent()},
+      {"determined", {"from rows"}, &FitUncertainty::determined, Percent()}};
   const Fields<Figure> fields =
       joined<Figure>({{"name", {"figure", Align::kLeft}, &Figure::name},
                       {"class", {"on", Align::kLeft}, &Figure::device_class},

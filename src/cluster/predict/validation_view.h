@@ -23,7 +23,7 @@ struct ValidationResult {
   std::vector<predict::Validation::Coverage> coverage;
   // How families differ where two or more were measured on the same thing.
   struct Spread {
-    predict::Subject subject = predict::Subject::kTraining;
+    predict::MeasuredTask subject = predict::MeasuredTask::kTraining;
     bool same_properties = false;
     predict::FamilySpread spread;
   };

@@ -16,7 +16,7 @@ using KeyOf = std::function<std::string(const predict::Score&)>;
 
 Cell signed_percent(double share);
 std::vector<predict::Score> of_subject(std::span<const predict::Score> scores,
-                                       predict::Subject subject);
+                                       predict::MeasuredTask subject);
 // Rows, errors and PALEO's of named groups of rows.
 struct GroupSummary {
   std::string name;

@@ -234,7 +234,7 @@ Fields<predict::Device> device_fields(const predict::Catalog& catalog) {
     return fixed_cell(d.memory_bytes / kGibi, 0);
   };
   const auto price = [&catalog](const Device& d) {
-    const predict::Offer* cheapest = catalog.cheapest(d.id);
+    const predict::RentableInstance* cheapest = catalog.cheapest(d.id);
     return cheapest != nullptr ? std::optional(cheapest->per_device()) : std::nullopt;
   };
   return {{"id", {"device", Align::kLeft}, &Device::id},
@@ -277,27 +277,30 @@ Fields<predict::Stack> stack_fields() {
            }}};
 }
 
-Fields<predict::Offer> offer_fields() {
-  using predict::Offer;
+Fields<predict::RentableInstance> offer_fields() {
+  using predict::RentableInstance;
   // A price without the host is the least that it may be.
   const auto dollars = [](auto get) {
-    return [get](const Offer& offer) {
+    return [get](const RentableInstance& offer) {
       const double usd = std::invoke(get, offer);
       return Cell(fmt::format("{}{:.2f}", offer.complete ? "" : "≥ ", usd), fmt::format("{}", usd));
     };
   };
-  const auto network = [](const Offer& offer) { return Cell(offer.network_text()); };
-  return {{"cloud", {"cloud", Align::kLeft}, &Offer::cloud},
-          {"instance", {"instance", Align::kLeft}, &Offer::instance},
-          {"devices", {"devices"}, &Offer::devices},
-          {"inside", {"inside", Align::kLeft}, &Offer::inside},
-          {"network", {"network", Align::kLeft}, &Offer::network, network},
-          {"network_is_peak", &Offer::up_to},
-          {"usd_per_hour", {"$/h"}, &Offer::usd_per_hour, dollars(&Offer::usd_per_hour)},
-          Field<Offer>::shown({"$/h each"}, dollars(&Offer::per_device)),
-          {"complete", &Offer::complete},
-          {"date", {"as of", Align::kLeft}, &Offer::date},
-          {"source", &Offer::source}};
+  const auto network = [](const RentableInstance& offer) { return Cell(offer.network_text()); };
+  return {{"cloud", {"cloud", Align::kLeft}, &RentableInstance::cloud},
+          {"instance", {"instance", Align::kLeft}, &RentableInstance::instance},
+          {"devices", {"devices"}, &RentableInstance::devices},
+          {"inside", {"inside", Align::kLeft}, &RentableInstance::inside},
+          {"network", {"network", Align::kLeft}, &RentableInstance::network, network},
+          {"network_is_peak", &RentableInstance::up_to},
+          {"usd_per_hour",
+           {"$/h"},
+           &RentableInstance::usd_per_hour,
+           dollars(&RentableInstance::usd_per_hour)},
+          Field<RentableInstance>::shown({"$/h each"}, dollars(&RentableInstance::per_device)),
+          {"complete", &RentableInstance::complete},
+          {"date", {"as of", Align::kLeft}, &RentableInstance::date},
+          {"source", &RentableInstance::source}};
 }
 
 }  // namespace
@@ -421,9 +424,10 @@ Document device_document(const predict::Catalog& catalog, const predict::Device&
   document.blocks.emplace_back(
       Paragraph{"Link to other devices of a host: " + catalog.link(device.inside).name});
   document.blocks.emplace_back(Paragraph{"Sources: " + device.source});
-  std::vector<predict::Offer> offers;
-  std::ranges::copy_if(catalog.offers(), std::back_inserter(offers),
-                       [&](const predict::Offer& offer) { return offer.device == device.id; });
+  std::vector<predict::RentableInstance> offers;
+  std::ranges::copy_if(
+      catalog.offers(), std::back_inserter(offers),
+      [&](const predict::RentableInstance& offer) { return offer.device == device.id; });
   document.data["instances"] = objects_of(offer_fields(), offers);
   if (!offers.empty()) document.blocks.emplace_back(table_of(offer_fields(), offers));
   Table rows({{"stack", Align::kLeft}, {"published rows"}});

@@ -33,7 +33,7 @@ void check_question(const PlanQuestion& question, const predict::Catalog& catalo
   for (const std::string& device : question.devices) catalog.device(device);
   if (!question.link.empty()) catalog.link(question.link);
   std::set<std::string> clouds;
-  for (const predict::Offer& offer : catalog.offers()) clouds.insert(offer.cloud);
+  for (const predict::RentableInstance& offer : catalog.offers()) clouds.insert(offer.cloud);
   const std::vector<std::string> known(clouds.begin(), clouds.end());
   for (const std::string& cloud : question.clouds) {
     TY_REQUIRE(clouds.contains(cloud), "no offers of cloud '{}'.{} Known: {}", cloud,
@@ -63,7 +63,7 @@ std::vector<predict::SweepRow> without_idle_servers(const std::vector<predict::S
 // What decides how fast an offer is; others differ in price alone.
 using HostKind = std::tuple<std::string, int64_t, std::string, std::string>;
 
-HostKind host_kind_of(const PlanQuestion& question, const predict::Offer& offer) {
+HostKind host_kind_of(const PlanQuestion& question, const predict::RentableInstance& offer) {
   return {offer.device, offer.devices, offer.inside,
           question.link.empty() ? offer.network : question.link};
 }
@@ -93,7 +93,7 @@ std::vector<predict::SweepRow> sweep_hosts(const PlanQuestion& question, const H
   return without_idle_servers(predict::run_sweep(spec, catalog, networks));
 }
 
-PlanChoice choice_of(const PlanQuestion& question, const predict::Offer& offer,
+PlanChoice choice_of(const PlanQuestion& question, const predict::RentableInstance& offer,
                      const predict::SweepRow& row) {
   PlanChoice choice;
   choice.device = offer.device;
@@ -157,11 +157,11 @@ std::vector<PlanChoice> front_of(std::vector<PlanChoice> all) {
 }
 
 // A price of the accelerators alone is half of one; it stands in only where there is no whole one.
-std::vector<predict::Offer> offers_for(const PlanQuestion& question,
-                                       const predict::Catalog& catalog) {
-  std::vector<predict::Offer> offers;
+std::vector<predict::RentableInstance> offers_for(const PlanQuestion& question,
+                                                  const predict::Catalog& catalog) {
+  std::vector<predict::RentableInstance> offers;
   std::set<std::string> whole;
-  for (const predict::Offer& offer : catalog.offers()) {
+  for (const predict::RentableInstance& offer : catalog.offers()) {
     if (!among(question.devices, offer.device) || !among(question.clouds, offer.cloud)) continue;
     const bool able =
         question.precision != predict::Precision::kFp64 || catalog.device(offer.device).fp64 > 0;
@@ -169,7 +169,7 @@ std::vector<predict::Offer> offers_for(const PlanQuestion& question,
     offers.push_back(offer);
     if (offer.complete) whole.insert(offer.device);
   }
-  std::erase_if(offers, [&](const predict::Offer& offer) {
+  std::erase_if(offers, [&](const predict::RentableInstance& offer) {
     return !offer.complete && whole.contains(offer.device);
   });
   return offers;
@@ -183,7 +183,7 @@ Plan make_plan(const PlanQuestion& question, const predict::Catalog& catalog,
   Plan plan;
   std::vector<PlanChoice> all;
   std::map<HostKind, std::vector<predict::SweepRow>> swept;
-  for (const predict::Offer& offer : offers_for(question, catalog)) {
+  for (const predict::RentableInstance& offer : offers_for(question, catalog)) {
     const HostKind hosts = host_kind_of(question, offer);
     const auto [found, fresh] = swept.try_emplace(hosts);
     std::vector<predict::SweepRow>& rows = found->second;

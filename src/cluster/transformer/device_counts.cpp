@@ -1,4 +1,4 @@
-#include "cluster/transformer/fleet.h"
+#include "cluster/transformer/device_counts.h"
 
 #include <algorithm>
 #include <cmath>
@@ -19,49 +19,50 @@ std::vector<int64_t> worker_counts(int64_t most) {
 
 }  // namespace
 
-ErrandTime errand_time(const Transformer& model, const Mapping& mapping, double steps,
-                       double step_seconds, const Errand& errand) {
-  Reliability reliability = errand.reliability;
+TotalTime total_time(const Transformer& model, const Mapping& mapping, double steps,
+                     double step_seconds, const TrainingGoal& goal) {
+  Reliability reliability = goal.reliability;
   const double workers = static_cast<double>(mapping.workers);
   if (reliability.save_seconds == 0) {
     const double hosts = std::max(workers / kHostDevices, 1.0);
     reliability.save_seconds =
-        checkpoint_bytes(model, mapping) / (hosts * errand.storage_bytes_per_s);
+        checkpoint_bytes(model, mapping) / (hosts * goal.storage_bytes_per_s);
   }
-  ErrandTime time;
+  TotalTime time;
   time.steps = steps;
   time.goodput = best_goodput(reliability, mapping.workers);
   const double progress = steps * step_seconds;
   // What ends before a checkpoint would be due seldom needs one.
   if (progress < time.goodput.interval_seconds) time.goodput.share = 1;
   time.hours = progress / time.goodput.share / 3600;
-  time.usd = time.hours * workers * errand.usd_per_hour;
+  time.usd = time.hours * workers * goal.usd_per_hour;
   return time;
 }
 
-Fleets find_fleets(const Transformer& model, const Machine& machine, const Factors& factors,
-                   const Mapping& wanted, const Errand& errand) {
-  Fleets out;
-  std::vector<Fleet>& fleets = out.best_first;
+DeviceCounts plan_device_counts(const Transformer& model, const Machine& machine,
+                                const Factors& factors, const Mapping& wanted,
+                                const TrainingGoal& goal) {
+  DeviceCounts out;
+  std::vector<DeviceCountPlan>& fleets = out.best_first;
   for (const int64_t workers : worker_counts(wanted.workers)) {
     Mapping some = wanted;
     some.workers = workers;
     try {
-      Fleet fleet;
+      DeviceCountPlan fleet;
       fleet.best = find_plan(model, machine, factors, some, 1).best.front();
       const double tokens = static_cast<double>(some.batch * some.sequence);
-      fleet.time = errand_time(model, fleet.best.mapping, std::ceil(errand.tokens / tokens),
-                               fleet.best.time.total(), errand);
-      fleet.good = (errand.deadline_hours == 0 || fleet.time.hours <= errand.deadline_hours) &&
-                   (errand.budget_usd == 0 || fleet.time.usd <= errand.budget_usd);
+      fleet.time = total_time(model, fleet.best.mapping, std::ceil(goal.tokens / tokens),
+                              fleet.best.time.total(), goal);
+      fleet.good = (goal.deadline_hours == 0 || fleet.time.hours <= goal.deadline_hours) &&
+                   (goal.budget_usd == 0 || fleet.time.usd <= goal.budget_usd);
       fleets.push_back(fleet);
     } catch (const Error& error) {
       out.unfit.push_back({workers, error.what()});
     }
   }
   TY_REQUIRE(!fleets.empty(), "{}", out.unfit.back().reason);
-  const bool fastest = errand.budget_usd > 0 || errand.usd_per_hour == 0;
-  std::ranges::stable_sort(fleets, [fastest](const Fleet& a, const Fleet& b) {
+  const bool fastest = goal.budget_usd > 0 || goal.usd_per_hour == 0;
+  std::ranges::stable_sort(fleets, [fastest](const DeviceCountPlan& a, const DeviceCountPlan& b) {
     if (a.good != b.good) return a.good;
     return fastest ? a.time.hours < b.time.hours : a.time.usd < b.time.usd;
   });

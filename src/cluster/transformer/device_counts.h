@@ -10,7 +10,7 @@
 namespace trainyard::transformer {
 
 // A training to its end.
-struct Errand {
+struct TrainingGoal {
   double tokens = 0;          // to train with
   double usd_per_hour = 0;    // of one device; 0: not known
   double deadline_hours = 0;  // 0: none
@@ -19,33 +19,34 @@ struct Errand {
   double storage_bytes_per_s = 2e9;  // that a host of 8 devices writes at (assumed)
 };
 
-struct ErrandTime {
+struct TotalTime {
   double steps = 0;
   double hours = 0;  // with what failures and checkpoints cost
   double usd = 0;
   Goodput goodput;
 };
-ErrandTime errand_time(const Transformer& model, const Mapping& mapping, double steps,
-                       double step_seconds, const Errand& errand);
+TotalTime total_time(const Transformer& model, const Mapping& mapping, double steps,
+                     double step_seconds, const TrainingGoal& goal);
 
-struct Fleet {
+struct DeviceCountPlan {
   PlannedMapping best;
-  ErrandTime time;
+  TotalTime time;
   bool good = true;  // within the deadline and the budget
 };
 // So many devices cannot do it.
-struct Unfit {
+struct RefusedCount {
   int64_t workers = 0;
   std::string reason;
 };
-struct Fleets {
-  std::vector<Fleet> best_first;
-  std::vector<Unfit> unfit;
+struct DeviceCounts {
+  std::vector<DeviceCountPlan> best_first;
+  std::vector<RefusedCount> unfit;
 };
 // The best mapping of each power of two of devices up to `wanted`'s, and of these. Those come first
 // that keep to deadline and budget: with a deadline alone or neither the cheapest, otherwise the
 // fastest. Throws Error if none fits the device.
-Fleets find_fleets(const Transformer& model, const Machine& machine, const Factors& factors,
-                   const Mapping& wanted, const Errand& errand);
+DeviceCounts plan_device_counts(const Transformer& model, const Machine& machine,
+                                const Factors& factors, const Mapping& wanted,
+                                const TrainingGoal& goal);
 
 }  // namespace trainyard::transformer

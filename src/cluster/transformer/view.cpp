@@ -182,13 +182,13 @@ void add_nearest(const TransformerQuestion& question, Document& document) {
 }
 
 std::string money_text(const TransformerQuestion& question, double usd) {
-  if (question.errand.usd_per_hour == 0) return "no price known";
+  if (question.goal.usd_per_hour == 0) return "no price known";
   return fmt::format("${} at ${:.2f} per device and hour ({})",
                      with_commas(static_cast<int64_t>(std::llround(usd))),
-                     question.errand.usd_per_hour, question.price_source);
+                     question.goal.usd_per_hour, question.price_source);
 }
 
-std::string failures_text(const transformer::ErrandTime& time) {
+std::string failures_text(const transformer::TotalTime& time) {
   return fmt::format(
       "A device fails every {}; saving every {} and starting again leave {:.1f} % "
       "of the time as progress.",
@@ -200,18 +200,18 @@ std::string failures_text(const transformer::ErrandTime& time) {
 void add_errand(const TransformerQuestion& question, double step_seconds, Document& document) {
   const transformer::Target* target =
       question.to_target ? transformer::find_target(question.model.name) : nullptr;
-  if (target == nullptr && question.errand.tokens == 0) return;
+  if (target == nullptr && question.goal.tokens == 0) return;
   const Mapping& mapping = question.mapping;
   const double tokens = static_cast<double>(mapping.batch * mapping.sequence);
   const double steps = target != nullptr ? transformer::steps_to_target(*target, mapping.batch)
-                                         : std::ceil(question.errand.tokens / tokens);
-  const transformer::ErrandTime time =
-      transformer::errand_time(question.model, mapping, steps, step_seconds, question.errand);
+                                         : std::ceil(question.goal.tokens / tokens);
+  const transformer::TotalTime time =
+      transformer::total_time(question.model, mapping, steps, step_seconds, question.goal);
   const std::string goal =
       target != nullptr ? fmt::format("To {} ({} sequences with a batch of {})", target->what,
                                       si(target->samples(static_cast<double>(mapping.batch))),
                                       with_commas(mapping.batch))
-                        : fmt::format("To {} tokens", si(question.errand.tokens));
+                        : fmt::format("To {} tokens", si(question.goal.tokens));
   document.blocks.emplace_back(
       Paragraph{fmt::format("{}: {} steps, {}; {}.", goal, with_commas(static_cast<int64_t>(steps)),
                             seconds_text(time.hours * 3600), money_text(question, time.usd)),
@@ -226,8 +226,8 @@ void add_errand(const TransformerQuestion& question, double step_seconds, Docume
   }
   document.data["steps"] = steps;
   document.data["hours"] = time.hours;
-  document.data["usd"] = question.errand.usd_per_hour > 0 ? Json(time.usd) : Json();
-  document.data["usd_per_device_hour"] = question.errand.usd_per_hour;
+  document.data["usd"] = question.goal.usd_per_hour > 0 ? Json(time.usd) : Json();
+  document.data["usd_per_device_hour"] = question.goal.usd_per_hour;
   document.data["goodput_percent"] = 100 * time.goodput.share;
   document.data["checkpoint_interval_s"] = time.goodput.interval_seconds;
   document.data["failure_interval_s"] = time.goodput.failure_seconds;

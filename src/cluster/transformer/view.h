@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/transformer/fleet.h"
+#include "cluster/transformer/device_counts.h"
 #include "cluster/transformer/launch.h"
 #include "cluster/transformer/plan.h"
 #include "cluster/transformer/score.h"
@@ -22,7 +22,7 @@ struct TransformerQuestion {
   transformer::Mapping mapping;
   const transformer::FittedStack* stack = nullptr;
   // To the end of it; nothing is said of that where tokens are 0 and `to_target` is false.
-  transformer::Errand errand = {};
+  transformer::TrainingGoal goal = {};
   std::string price_source = {};
   bool to_target = false;  // of MLPerf instead of a number of tokens
   // The line that it was read from, if any.
@@ -38,7 +38,7 @@ Document transformer_plan_document(const TransformerQuestion& question,
 Document transformer_models_document(std::span<const transformer::Transformer> models);
 // How many devices to take.
 Document transformer_fleet_document(const TransformerQuestion& question,
-                                    const transformer::Fleets& fleets);
+                                    const transformer::DeviceCounts& fleets);
 
 struct TransformerScores {
   std::vector<transformer::Score> speeds;

@@ -262,7 +262,7 @@ void for_each_row(
   }
 }
 
-TableSurvey survey_table(const TableText& table, const TableWishes& wishes) {
+TableSurvey survey_table(const TableText& table, const TableOptions& wishes) {
   TableSurvey survey;
   survey.names = column_names(table, wishes.header);
   survey.target = find_column(table, survey.names, wishes.target, "target");
@@ -313,8 +313,9 @@ TableSurvey survey_table(const TableText& table, const TableWishes& wishes) {
   return survey;
 }
 
-TableSchema fit_schema(const TableText& table, const TableSurvey& survey, const TableWishes& wishes,
-                       std::span<const int64_t> rows, std::vector<std::string>& notes) {
+TableSchema fit_schema(const TableText& table, const TableSurvey& survey,
+                       const TableOptions& wishes, std::span<const int64_t> rows,
+                       std::vector<std::string>& notes) {
   std::vector<bool> skipped = marked(table, survey.names, wishes.ignored, "ignore");
   skipped[survey.target] = true;
   std::vector<ColumnFit> fits(survey.names.size());

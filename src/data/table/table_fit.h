@@ -17,7 +17,7 @@ namespace trainyard::data {
 
 enum class TargetForm : uint8_t { kAny, kClasses, kNumber };
 
-struct TableWishes {
+struct TableOptions {
   std::string target;  // a column
   TargetForm form = TargetForm::kAny;
   std::vector<std::string> categories = {};  // columns of numbers that stand for categories
@@ -53,11 +53,12 @@ struct TableSurvey {
 
 // Throws Error for a target that is not there, is the same in every row, or does not have the form
 // that is wished.
-TableSurvey survey_table(const TableText& table, const TableWishes& wishes);
+TableSurvey survey_table(const TableText& table, const TableOptions& wishes);
 
 // Measured of these rows (ascending, among those that have a target). What is left out is said in
 // `notes`. Throws Error if no column is left.
-TableSchema fit_schema(const TableText& table, const TableSurvey& survey, const TableWishes& wishes,
-                       std::span<const int64_t> rows, std::vector<std::string>& notes);
+TableSchema fit_schema(const TableText& table, const TableSurvey& survey,
+                       const TableOptions& wishes, std::span<const int64_t> rows,
+                       std::vector<std::string>& notes);
 
 }  // namespace trainyard::data

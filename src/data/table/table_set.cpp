@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 constexpr double kUsualTestShare = 0.2;
 
 struct TablePlan {
-  TableWishes wishes;
+  TableOptions wishes;
   fs::path test_file = {};  // empty: a share of the rows
   double test_share = kUsualTestShare;
   uint64_t seed = 1;
@@ -178,9 +178,9 @@ class TableSet final : public Dataset {
 };
 
 // Classes of rows alone, for hold_out().
-class SurveyedRows final : public Dataset {
+class RowClasses final : public Dataset {
  public:
-  explicit SurveyedRows(const TableSurvey& survey, std::string source)
+  explicit RowClasses(const TableSurvey& survey, std::string source)
       : Dataset({.shape = {}, .class_names = survey.classes, .source = std::move(source)}),
         survey_(survey) {}
 
@@ -223,7 +223,7 @@ std::unique_ptr<Dataset> open_known(const Spec& spec, TablePlan plan, Split spli
   const bool shared = plan.test_file.empty();
   if (shared) {
     const TableSurvey survey = survey_table(table, plan.wishes);
-    Parts parts = hold_out(SurveyedRows(survey, spec.place), plan.test_share, plan.seed);
+    Parts parts = hold_out(RowClasses(survey, spec.place), plan.test_share, plan.seed);
     const std::vector<int64_t>& own = split == Split::kTrain ? parts.kept : parts.held_out;
     return make_set(spec.place, split, encode_table(table, plan.wishes.header, *schema, &own),
                     schema, {});
@@ -244,7 +244,7 @@ std::unique_ptr<Dataset> open_table(const Spec& spec, Split split,
   std::vector<std::string> notes = survey.notes;
   Parts parts;
   if (plan.test_file.empty()) {
-    parts = hold_out(SurveyedRows(survey, spec.place), plan.test_share, plan.seed);
+    parts = hold_out(RowClasses(survey, spec.place), plan.test_share, plan.seed);
   } else {
     parts.kept.resize(static_cast<size_t>(survey.rows()));
     std::iota(parts.kept.begin(), parts.kept.end(), int64_t{0});

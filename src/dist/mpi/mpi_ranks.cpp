@@ -251,7 +251,7 @@ class MpiRank : public Communicator {
     int64_t found = look();
     if (found < 0 && seconds > 0) {
       poll_until(
-          0, [&] { return (found = look()) >= 0; }, Naps(kNap),
+          0, [&] { return (found = look()) >= 0; }, Backoff(kNap),
           [&](double waited) {
             require_all_alive();
             return waited < seconds;

@@ -18,7 +18,7 @@
 namespace trainyard::onnx_io {
 namespace {
 
-enum class OwnVerdict : uint8_t { kRight, kUnsupported, kWrong };
+enum class CheckOutcome : uint8_t { kRight, kUnsupported, kWrong };
 
 // Shapes that the file gives its outputs and that are not what comes out.
 void compare_outputs(const onnx::ModelProto& model, const Graph& graph, CheckReport& report) {
@@ -70,7 +70,7 @@ ImportOptions with_lengths(const std::vector<DeclaredInput>& inputs, ImportOptio
 }
 
 // No length that was tried fits, and each for a reason of its own: others may.
-class NoLengthFits : public Error {
+class NoFittingLength : public Error {
  public:
   using Error::Error;
 };
@@ -93,12 +93,12 @@ Graph import_with_any_length(const std::filesystem::path& path, const ImportOpti
       depends = depends || *first != problem.what();
     }
   }
-  if (depends) throw NoLengthFits(*first);
+  if (depends) throw NoFittingLength(*first);
   throw_error("{}", *first);
 }
 
-OwnVerdict ask_importer(const std::filesystem::path& path, const ImportOptions& options,
-                        CheckReport& report, Graph& graph) {
+CheckOutcome ask_importer(const std::filesystem::path& path, const ImportOptions& options,
+                          CheckReport& report, Graph& graph) {
   const std::string prefix = path.string() + ": ";
   const auto without_path = [&](std::string message) {
     if (message.starts_with(prefix)) message.erase(0, prefix.size());
@@ -109,16 +109,16 @@ OwnVerdict ask_importer(const std::filesystem::path& path, const ImportOptions& 
   };
   try {
     graph = import_with_any_length(path, options);  // verifies the graph as well
-    return OwnVerdict::kRight;
+    return CheckOutcome::kRight;
   } catch (const UnsupportedOperators& problem) {
     add(problem.what());
-    return OwnVerdict::kUnsupported;
-  } catch (const NoLengthFits& problem) {
+    return CheckOutcome::kUnsupported;
+  } catch (const NoFittingLength& problem) {
     report.unchecked = without_path(problem.what());
-    return OwnVerdict::kUnsupported;
+    return CheckOutcome::kUnsupported;
   } catch (const Error& problem) {
     add(problem.what());
-    return OwnVerdict::kWrong;
+    return CheckOutcome::kWrong;
   }
 }
 
@@ -236,7 +236,7 @@ CheckReport check_model(const std::filesystem::path& path, const ImportOptions& 
   CheckReport report;
   const auto file = std::make_shared<MappedFile>(path);
   Graph graph;
-  const OwnVerdict verdict = ask_importer(path, options, report, graph);
+  const CheckOutcome verdict = ask_importer(path, options, report, graph);
   onnx::ModelProto model;
   if (!read_for_judges(file, path, model)) return report;
   report.ir_version = model.ir_version();
@@ -251,11 +251,11 @@ CheckReport check_model(const std::filesystem::path& path, const ImportOptions& 
   if (!report.judged) {
     // A shape in the options is another than the file's.
     const bool as_declared = !options.batch && options.shapes.empty();
-    if (verdict == OwnVerdict::kRight && as_declared) compare_outputs(model, graph, report);
+    if (verdict == CheckOutcome::kRight && as_declared) compare_outputs(model, graph, report);
     return report;
   }
   ask_checker(model, report);
-  if (verdict != OwnVerdict::kWrong) ask_shape_inference(model, report);
+  if (verdict != CheckOutcome::kWrong) ask_shape_inference(model, report);
   return report;
 }
 

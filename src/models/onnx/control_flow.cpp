@@ -40,12 +40,12 @@ bool widen(TensorType& a, const TensorType& b, size_t position) {
 }
 
 // One level of bodies.
-class Deeper {
+class NestedScope {
  public:
-  explicit Deeper(int& depth) : depth_(depth) { ++depth_; }
-  ~Deeper() { --depth_; }
-  Deeper(const Deeper&) = delete;
-  Deeper& operator=(const Deeper&) = delete;
+  explicit NestedScope(int& depth) : depth_(depth) { ++depth_; }
+  ~NestedScope() { --depth_; }
+  NestedScope(const NestedScope&) = delete;
+  NestedScope& operator=(const NestedScope&) = delete;
 
  private:
   int& depth_;
@@ -74,7 +74,7 @@ Graph GraphImporter::import_body(const FileGraph& body, const std::vector<Tensor
              body.inputs.size(), types.size());
   budget_.exceeded = budget_.exceeded || budget_.depth >= kDeepestBody;
   TY_REQUIRE(!budget_.exceeded, "bodies are nested more than {} deep", kDeepestBody);
-  const Deeper deeper(budget_.depth);
+  const NestedScope deeper(budget_.depth);
   GraphImporter inner(body, budget_, this);
   Graph graph = inner.run(types);
   captures = inner.captures();

@@ -7,8 +7,8 @@
 #include "models/onnx/bind_inputs.h"
 #include "models/onnx/external_data.h"
 #include "models/onnx/graph_importer.h"
-#include "models/onnx/held_model.h"
 #include "models/onnx/model_reader.h"
+#include "models/onnx/model_snapshot.h"
 #include "models/onnx/sequences.h"
 
 namespace trainyard::onnx_io {
@@ -79,28 +79,28 @@ Graph import_bytes(std::string_view bytes, std::string_view origin, const Import
   });
 }
 
-HeldModel::HeldModel(const std::filesystem::path& path)
+ModelSnapshot::ModelSnapshot(const std::filesystem::path& path)
     : path_(path),
       bytes_(read_file(path)),
       files_(std::make_shared<ExternalFiles>(folder_of(path), ExternalFiles::Form::kHeld)) {}
 
-HeldModel::HeldModel(std::string bytes, const std::string& origin)
+ModelSnapshot::ModelSnapshot(std::string bytes, const std::string& origin)
     : path_(origin),
       bytes_(std::move(bytes)),
       files_(std::make_shared<ExternalFiles>(std::filesystem::path(), ExternalFiles::Form::kHeld)) {
 }
 
-HeldModel::~HeldModel() = default;
+ModelSnapshot::~ModelSnapshot() = default;
 
-Bytes HeldModel::bytes() const {
+Bytes ModelSnapshot::bytes() const {
   return bytes_of(bytes_);
 }
 
-FileGraph HeldModel::read() const {
+FileGraph ModelSnapshot::read() const {
   return read_model(bytes(), nullptr, files_);
 }
 
-Graph HeldModel::import(const ImportOptions& options) const {
+Graph ModelSnapshot::import(const ImportOptions& options) const {
   return naming(path_.string(), [&] { return import_graph(read(), options); });
 }
 

@@ -15,16 +15,16 @@ struct FileGraph;
 
 // Every graph it gives has the same weights, whatever happens to the files meanwhile. Several
 // threads may use it.
-class HeldModel {
+class ModelSnapshot {
  public:
   // Throws Error if the file cannot be read.
-  explicit HeldModel(const std::filesystem::path& path);
+  explicit ModelSnapshot(const std::filesystem::path& path);
   // The bytes of a file that lies nowhere; `origin` stands for its name in errors. It may not name
   // other files.
-  HeldModel(std::string bytes, const std::string& origin);
-  ~HeldModel();
-  HeldModel(const HeldModel&) = delete;
-  HeldModel& operator=(const HeldModel&) = delete;
+  ModelSnapshot(std::string bytes, const std::string& origin);
+  ~ModelSnapshot();
+  ModelSnapshot(const ModelSnapshot&) = delete;
+  ModelSnapshot& operator=(const ModelSnapshot&) = delete;
 
   Bytes bytes() const;
   // What the file says. Throws Error without its name. The first call reads external data.

@@ -51,7 +51,7 @@ ValueId block_efficientnet(Net& net, ValueId x, const std::string& name,
 }
 
 Graph build_efficientnet_b0(const ModelOptions& options) {
-  Net net("efficientnet_b0", {.fan = Fan::kOut});
+  Net net("efficientnet_b0", {.fan = FanMode::kOut});
   ValueId x = unit_efficientnet(net, net.image(options), "features.0",
                                 {.out = 32, .kernel = 3, .stride = 2, .pad = 1});
   int index = 1;

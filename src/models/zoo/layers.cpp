@@ -48,9 +48,9 @@ ValueId Net::conv_weight(ValueId x, const std::string& name, const ConvSpec& spe
   const int64_t in = channels(x) / spec.group;
   const int64_t fan_in = positions * in;
   const int64_t fan_out = positions * spec.out / spec.group;
-  const InitRule rule = style_.fan == Fan::kBoth
+  const InitRule rule = style_.fan == FanMode::kBoth
                             ? init_xavier_uniform(fan_in, fan_out)
-                            : init_he_normal(style_.fan == Fan::kIn ? fan_in : fan_out);
+                            : init_he_normal(style_.fan == FanMode::kIn ? fan_in : fan_out);
   return builder_.parameter(name + ".weight", {spec.out, in, spec.kernel.height, spec.kernel.width},
                             rule);
 }

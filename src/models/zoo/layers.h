@@ -46,10 +46,10 @@ struct SliceSpec {
 
 // How convolutions start: by He's rule, which keeps activations (kIn) or gradients (kOut) of
 // rectified layers steady, or by Glorot's, for layers that are linear around zero.
-enum class Fan : uint8_t { kIn, kOut, kBoth };
+enum class FanMode : uint8_t { kIn, kOut, kBoth };
 
 struct NetStyle {
-  Fan fan = Fan::kIn;
+  FanMode fan = FanMode::kIn;
   float norm_epsilon = 1e-5F;
   bool small_linear = false;  // linear layers start as tables do, as GPT-2's and BERT's
 };
@@ -101,7 +101,7 @@ class Net {
       : graph_(std::string(name)), builder_(graph_), style_(style) {}
 
   // How the convolutions that follow start.
-  void set_fan(Fan fan) { style_.fan = fan; }
+  void set_fan(FanMode fan) { style_.fan = fan; }
 
   ValueId image(const ModelOptions& options, int64_t channels = 3);
   ValueId tokens(const ModelOptions& options);

@@ -7,7 +7,7 @@ namespace trainyard::models {
 namespace {
 
 Graph build_lenet(const ModelOptions& options) {
-  Net net("lenet5", {.fan = Fan::kBoth});
+  Net net("lenet5", {.fan = FanMode::kBoth});
   ValueId x = net.image(options, 1);
   x = net.tanh(net.conv(x, "conv1", {.out = 6, .kernel = 5, .pad = 2}), "conv1.tanh");
   x = net.average_pool(x, "pool1", {.kernel = 2, .stride = 2});

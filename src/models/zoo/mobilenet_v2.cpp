@@ -43,7 +43,7 @@ ValueId inverted_residual(Net& net, ValueId x, const std::string& name, int64_t 
 }
 
 Graph build_mobilenet_v2(const ModelOptions& options) {
-  Net net("mobilenet_v2", {.fan = Fan::kOut});
+  Net net("mobilenet_v2", {.fan = FanMode::kOut});
   int index = 0;
   const auto next = [&index] { return "features." + std::to_string(index++); };
   ValueId x = net.image(options);

@@ -66,7 +66,7 @@ ValueId block_mobilenet_v3(Net& net, ValueId x, const std::string& name, const V
 
 Graph build_mobilenet_v3(std::string_view name, std::span<const V3Row> rows, int64_t last,
                          const ModelOptions& options) {
-  Net net(name, {.fan = Fan::kOut, .norm_epsilon = 1e-3F});
+  Net net(name, {.fan = FanMode::kOut, .norm_epsilon = 1e-3F});
   int index = 0;
   const auto next = [&index] { return "features." + std::to_string(index++); };
   ValueId x = unit_mobilenet_v3(

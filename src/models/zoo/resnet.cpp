@@ -52,7 +52,7 @@ ValueId residual_block(Net& net, ValueId x, const std::string& name, ResnetBlock
 }
 
 Graph build_resnet(const Config& config, const ModelOptions& options) {
-  Net net(config.name, {.fan = Fan::kOut});
+  Net net(config.name, {.fan = FanMode::kOut});
   ValueId x = net.image(options);
   if (config.stem == Stem::kImagenet) {
     x = net.conv_norm(x, "conv1", "bn1", {.out = 64, .kernel = 7, .stride = 2, .pad = 3});

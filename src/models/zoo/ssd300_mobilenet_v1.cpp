@@ -61,7 +61,7 @@ Graph build_ssd(const ModelOptions& options, std::string_view graph_name, SsdVar
   const bool lite = variant == SsdVariant::kLite;
   Net net(graph_name);
   const MobilenetV1Maps trunk = mobilenet_v1_maps(net, net.image(options), options.width);
-  net.set_fan(Fan::kBoth);
+  net.set_fan(FanMode::kBoth);
   std::vector<ValueId> maps = {trunk.stride16, trunk.stride32};
   for (size_t i = 0; i < kExtras.size(); ++i) {
     maps.push_back(extra_map(net, maps.back(), "extras." + std::to_string(i), kExtras[i], lite));

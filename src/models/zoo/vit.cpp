@@ -43,7 +43,7 @@ ValueId vit_layer(Net& net, ValueId x, const std::string& name, int64_t length) 
 }
 
 Graph build_vit(const ModelOptions& options) {
-  Net net("vit_b_16", {.fan = Fan::kIn, .norm_epsilon = 1e-6F});
+  Net net("vit_b_16", {.fan = FanMode::kIn, .norm_epsilon = 1e-6F});
   ValueId x = embed_patches(net, net.image(options));
   const int64_t length = net.extent(x, 1);
   x = net.reshape(x, "encoder.tokens", {-1, kVitHidden});

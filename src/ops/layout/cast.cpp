@@ -66,7 +66,7 @@ extern const OpDef kCast = {.name = "Cast",
                             .cost = cost_cast,
                             .routine = routine_cast,
                             .gradient = gradient_cast,
-                            .saves = Saves::kNothing,
+                            .saves = SavedTensors::kNothing,
                             .movement = movement_cast};
 extern const OpDef kCastLike = {.name = "CastLike",
                                 .kind = OpKind::kElementwise,

@@ -77,7 +77,7 @@ extern const OpDef kConcat = {.name = "Concat",
                               .routine = routine_concat,
                               .reach = reach_concat,
                               .gradient = gradient_concat,
-                              .saves = Saves::kNothing,
+                              .saves = SavedTensors::kNothing,
                               .movement = movement_concat,
                               .int8 = Int8Form::kMove,
                               .passes = MemoryPasses{2, 2, 2}};

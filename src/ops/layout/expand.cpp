@@ -39,7 +39,7 @@ extern const OpDef kExpand = {.name = "Expand",
                               .infer = infer_expand,
                               .routine = routine_expand,
                               .gradient = gradient_expand,
-                              .saves = Saves::kNothing,
+                              .saves = SavedTensors::kNothing,
                               .movement = always_moved};
 
 }  // namespace trainyard::ops

@@ -110,7 +110,7 @@ Reaches reach_pad(const NodeView& node, size_t dims) {
     return std::nullopt;
   }
   if (axes) pads = pads_of_all_axes(*pads, *axes, rank);
-  std::vector<Reach> reaches;
+  std::vector<InputWindow> reaches;
   for (size_t axis = static_cast<size_t>(rank) - dims; axis < static_cast<size_t>(rank); ++axis) {
     const auto shift = static_cast<double>(-(*pads)[axis]);
     reaches.push_back({shift, shift, 1});
@@ -128,7 +128,7 @@ extern const OpDef kPad = {.name = "Pad",
                            .infer = infer_pad,
                            .reach = reach_pad,
                            .gradient = gradient_pad,
-                           .saves = Saves::kNothing,
+                           .saves = SavedTensors::kNothing,
                            .movement = movement_pad,
                            .int8 = Int8Form::kMove};
 

@@ -89,7 +89,7 @@ extern const OpDef kReshape = {.name = "Reshape",
                                .cost = cost_reshape,
                                .routine = routine_reshape,
                                .gradient = gradient_reshape,
-                               .saves = Saves::kNothing,
+                               .saves = SavedTensors::kNothing,
                                .movement = always_view,
                                .int8 = Int8Form::kMove};
 extern const OpDef kFlatten = {.name = "Flatten",
@@ -99,7 +99,7 @@ extern const OpDef kFlatten = {.name = "Flatten",
                                .cost = cost_reshape,
                                .routine = routine_reshape,
                                .gradient = gradient_reshape,
-                               .saves = Saves::kNothing,
+                               .saves = SavedTensors::kNothing,
                                .movement = always_view,
                                .int8 = Int8Form::kMove};
 extern const OpDef kIdentity = {.name = "Identity",
@@ -108,7 +108,7 @@ extern const OpDef kIdentity = {.name = "Identity",
                                 .cost = cost_reshape,
                                 .routine = routine_reshape,
                                 .gradient = gradient_reshape,
-                                .saves = Saves::kNothing,
+                                .saves = SavedTensors::kNothing,
                                 .movement = always_view};
 
 }  // namespace trainyard::ops

@@ -116,7 +116,7 @@ std::vector<ValueId> gradient_slice(GradContext& grad) {
 Reaches reach_slice(const NodeView& node, size_t dims) {
   const auto ranges = slice_ranges(node, node.input_shape(0));
   if (!ranges || ranges->starts.size() < dims) return std::nullopt;
-  std::vector<Reach> reaches;
+  std::vector<InputWindow> reaches;
   for (size_t axis = ranges->starts.size() - dims; axis < ranges->starts.size(); ++axis) {
     if (ranges->steps[axis] < 0) return std::nullopt;
     const auto start = static_cast<double>(ranges->starts[axis]);
@@ -136,7 +136,7 @@ extern const OpDef kSlice = {.name = "Slice",
                              .routine = routine_slice,
                              .reach = reach_slice,
                              .gradient = gradient_slice,
-                             .saves = Saves::kNothing,
+                             .saves = SavedTensors::kNothing,
                              .movement = always_moved,
                              .int8 = Int8Form::kMove};
 

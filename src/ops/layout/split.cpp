@@ -83,7 +83,7 @@ extern const OpDef kSplit = {.name = "Split",
                              .infer = infer_split,
                              .routine = routine_split,
                              .gradient = gradient_split,
-                             .saves = Saves::kNothing,
+                             .saves = SavedTensors::kNothing,
                              .movement = always_moved};
 
 }  // namespace trainyard::ops

@@ -98,7 +98,7 @@ extern const OpDef kSqueeze = {.name = "Squeeze",
                                .cost = cost_squeeze,
                                .routine = routine_squeeze,
                                .gradient = gradient_squeeze,
-                               .saves = Saves::kNothing,
+                               .saves = SavedTensors::kNothing,
                                .movement = always_view,
                                .int8 = Int8Form::kMove};
 extern const OpDef kUnsqueeze = {.name = "Unsqueeze",
@@ -108,7 +108,7 @@ extern const OpDef kUnsqueeze = {.name = "Unsqueeze",
                                  .cost = cost_squeeze,
                                  .routine = routine_squeeze,
                                  .gradient = gradient_squeeze,
-                                 .saves = Saves::kNothing,
+                                 .saves = SavedTensors::kNothing,
                                  .movement = always_view,
                                  .int8 = Int8Form::kMove};
 

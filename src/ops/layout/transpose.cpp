@@ -76,7 +76,7 @@ extern const OpDef kTranspose = {.name = "Transpose",
                                  .routine = routine_transpose,
                                  .reach = reach_transpose,
                                  .gradient = gradient_transpose,
-                                 .saves = Saves::kNothing,
+                                 .saves = SavedTensors::kNothing,
                                  .movement = movement_transpose,
                                  .int8 = Int8Form::kMove};
 

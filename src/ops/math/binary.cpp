@@ -214,7 +214,7 @@ using GradientRule = std::vector<ValueId> (*)(GradContext&);
 
 constexpr OpDef binary(std::string_view name, std::span<const ParamRole> roles = {},
                        GradientRule gradient = nullptr, std::span<const AttrSpec> attributes = {},
-                       Saves saves = Saves::kInputsAndOutputs) {
+                       SavedTensors saves = SavedTensors::kInputsAndOutputs) {
   return {.name = name,
           .kind = OpKind::kElementwise,
           .inputs = {2, 2},
@@ -270,7 +270,7 @@ const BinaryFunction& binary_function(const NodeView& node) {
 }
 
 extern const OpDef kAdd =
-    added_in_int8(binary("Add", kAddRoles, gradient_add, {}, Saves::kNothing));
+    added_in_int8(binary("Add", kAddRoles, gradient_add, {}, SavedTensors::kNothing));
 extern const OpDef kAnd = predicate("And");
 extern const OpDef kBitShift = whole("BitShift", kShiftAttributes);
 extern const OpDef kBitwiseAnd = whole("BitwiseAnd", {});
@@ -283,11 +283,11 @@ extern const OpDef kGreaterOrEqual = predicate("GreaterOrEqual");
 extern const OpDef kLess = predicate("Less");
 extern const OpDef kLessOrEqual = predicate("LessOrEqual");
 extern const OpDef kMod = binary("Mod", {}, gradient_mod, kModAttributes);
-extern const OpDef kMul = binary("Mul", kScaleRoles, gradient_mul, {}, Saves::kOtherFactor);
+extern const OpDef kMul = binary("Mul", kScaleRoles, gradient_mul, {}, SavedTensors::kOtherFactor);
 extern const OpDef kOr = predicate("Or");
 extern const OpDef kPRelu = binary("PRelu", kSlopeRoles, gradient_prelu);
 extern const OpDef kPow = binary("Pow", {}, gradient_pow);
-extern const OpDef kSub = binary("Sub", kAddRoles, gradient_sub, {}, Saves::kNothing);
+extern const OpDef kSub = binary("Sub", kAddRoles, gradient_sub, {}, SavedTensors::kNothing);
 extern const OpDef kXor = predicate("Xor");
 
 }  // namespace trainyard::ops

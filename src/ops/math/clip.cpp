@@ -56,7 +56,7 @@ extern const OpDef kClip = {.name = "Clip",
                             .cost = cost_clip,
                             .routine = routine_clip,
                             .gradient = gradient_clip,
-                            .saves = Saves::kOutput,
+                            .saves = SavedTensors::kOutput,
                             .overwrites = true,
                             .fused_by = FusedBy::kAll};
 

@@ -87,7 +87,7 @@ extern const OpDef kGemm = {.name = "Gemm",
                             .infer = infer_gemm,
                             .cost = cost_gemm,
                             .gradient = gradient_gemm,
-                            .saves = Saves::kOtherFactor,
+                            .saves = SavedTensors::kOtherFactor,
                             .with_activation = "FusedGemm",
                             .int8 = Int8Form::kLayer};
 

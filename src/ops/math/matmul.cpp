@@ -149,7 +149,7 @@ extern const OpDef kMatMul = {.name = "MatMul",
                               .infer = infer_matmul,
                               .cost = cost_matmul,
                               .gradient = gradient_matmul,
-                              .saves = Saves::kOtherFactor,
+                              .saves = SavedTensors::kOtherFactor,
                               .int8 = Int8Form::kLayer};
 extern const OpDef kMatMulInteger = {.name = "MatMulInteger",
                                      .kind = OpKind::kLinear,

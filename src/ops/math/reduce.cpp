@@ -286,7 +286,7 @@ std::vector<ValueId> gradient_extreme_reduce(GradContext& grad) {
 
 constexpr OpDef reduction(std::string_view name,
                           std::vector<ValueId> (*rule)(GradContext&) = nullptr,
-                          Saves saves = Saves::kInputsAndOutputs) {
+                          SavedTensors saves = SavedTensors::kInputsAndOutputs) {
   return {.name = name,
           .kind = OpKind::kReduction,
           .inputs = {1, 2},
@@ -305,7 +305,8 @@ extern const OpDef kReduceL2 = reduction("ReduceL2", gradient_l2);
 extern const OpDef kReduceLogSum = reduction("ReduceLogSum", gradient_log_sum);
 extern const OpDef kReduceLogSumExp = reduction("ReduceLogSumExp", gradient_log_sum_exp);
 extern const OpDef kReduceMax = reduction("ReduceMax", gradient_extreme_reduce);
-extern const OpDef kReduceMean = reduction("ReduceMean", gradient_sum_reduce, Saves::kNothing);
+extern const OpDef kReduceMean =
+    reduction("ReduceMean", gradient_sum_reduce, SavedTensors::kNothing);
 extern const OpDef kReduceMin = reduction("ReduceMin", gradient_extreme_reduce);
 extern const OpDef kReduceProd = reduction("ReduceProd");
 // Inputs: x, axes.
@@ -317,7 +318,7 @@ extern const OpDef kReduceSum = {.name = "ReduceSum",
                                  .cost = cost_reduce,
                                  .routine = routine_reduce,
                                  .gradient = gradient_sum_reduce,
-                                 .saves = Saves::kNothing};
+                                 .saves = SavedTensors::kNothing};
 extern const OpDef kReduceSumSquare = reduction("ReduceSumSquare", gradient_square);
 
 }  // namespace trainyard::ops

@@ -56,7 +56,7 @@ constexpr OpDef softmax(std::string_view name, std::vector<ValueId> (*gradient)(
           .cost = cost_softmax,
           .reach = reach_softmax,
           .gradient = gradient,
-          .saves = Saves::kOutput};
+          .saves = SavedTensors::kOutput};
 }
 
 }  // namespace

@@ -191,19 +191,19 @@ constexpr OpDef unary(std::string_view name, OpKind kind,
           .cost = cost_unary,
           .routine = routine_unary,
           .gradient = unary_gradient,
-          .saves = Saves::kInput,
+          .saves = SavedTensors::kInput,
           .overwrites = true};
 }
 
 // The slope follows from the output.
 constexpr OpDef saving_output(OpDef op, FusedBy fused_by = FusedBy::kNone) {
-  op.saves = Saves::kOutput;
+  op.saves = SavedTensors::kOutput;
   op.fused_by = fused_by;
   return op;
 }
 
 constexpr OpDef saving_nothing(OpDef op) {
-  op.saves = Saves::kNothing;
+  op.saves = SavedTensors::kNothing;
   return op;
 }
 

@@ -106,7 +106,7 @@ Movement movement_variadic(const NodeView& node) {
 }
 
 constexpr OpDef variadic(std::string_view name, std::vector<ValueId> (*gradient)(GradContext&),
-                         Saves saves = Saves::kInputsAndOutputs) {
+                         SavedTensors saves = SavedTensors::kInputsAndOutputs) {
   return {.name = name,
           .kind = OpKind::kElementwise,
           .inputs = {1, Arity::kMany},
@@ -123,6 +123,6 @@ constexpr OpDef variadic(std::string_view name, std::vector<ValueId> (*gradient)
 extern const OpDef kMax = variadic("Max", gradient_extreme_variadic);
 extern const OpDef kMean = variadic("Mean", gradient_sum_variadic);
 extern const OpDef kMin = variadic("Min", gradient_extreme_variadic);
-extern const OpDef kSum = variadic("Sum", gradient_sum_variadic, Saves::kNothing);
+extern const OpDef kSum = variadic("Sum", gradient_sum_variadic, SavedTensors::kNothing);
 
 }  // namespace trainyard::ops

@@ -76,7 +76,7 @@ extern const OpDef kBatchNormalization = {.name = "BatchNormalization",
                                           .cost = cost_batch_normalization,
                                           .reach = same_position,
                                           .gradient = gradient_batch_normalization,
-                                          .saves = Saves::kInputAndStatistics,
+                                          .saves = SavedTensors::kInputAndStatistics,
                                           .overwrites = true,
                                           .in_training = "BatchNormTraining",
                                           .passes = MemoryPasses{2, 3, 5}};

@@ -169,7 +169,7 @@ extern const OpDef kConv = {.name = "Conv",
                             .cost = cost_conv,
                             .window = window_conv,
                             .gradient = gradient_conv,
-                            .saves = Saves::kOtherFactor,
+                            .saves = SavedTensors::kOtherFactor,
                             .with_activation = "FusedConv",
                             .int8 = Int8Form::kLayer};
 extern const OpDef kConvInteger = {.name = "ConvInteger",

@@ -77,7 +77,7 @@ std::vector<ValueId> gradient_conv_transpose(GradContext& grad) {
 Reaches reach_conv_transpose(const NodeView& node, size_t dims) {
   const Window window = resolve_transposed_window(node, node.input_shape(0), node.input_shape(1));
   if (window.rank() != dims) return std::nullopt;
-  std::vector<Reach> reaches;
+  std::vector<InputWindow> reaches;
   for (size_t i = 0; i < dims; ++i) {
     const int64_t reach = (window.kernel[i] - 1) * window.dilations[i];
     const auto stride = static_cast<double>(window.strides[i]);
@@ -101,6 +101,6 @@ extern const OpDef kConvTranspose = {.name = "ConvTranspose",
                                      .cost = cost_conv_transpose,
                                      .reach = reach_conv_transpose,
                                      .gradient = gradient_conv_transpose,
-                                     .saves = Saves::kOtherFactor};
+                                     .saves = SavedTensors::kOtherFactor};
 
 }  // namespace trainyard::ops

@@ -48,7 +48,7 @@ extern const OpDef kDropout = {.name = "Dropout",
                                .infer = infer_dropout,
                                .reach = same_position,
                                .gradient = gradient_dropout,
-                               .saves = Saves::kNothing,
+                               .saves = SavedTensors::kNothing,
                                .movement = movement_dropout,
                                .in_training = "DropoutTraining",
                                .passes = MemoryPasses{0, 2, 2}};

@@ -65,6 +65,6 @@ extern const OpDef kInstanceNormalization = {.name = "InstanceNormalization",
                                              .infer = infer_instance_normalization,
                                              .cost = cost_instance_normalization,
                                              .gradient = gradient_instance_normalization,
-                                             .saves = Saves::kInput};
+                                             .saves = SavedTensors::kInput};
 
 }  // namespace trainyard::ops

@@ -72,6 +72,6 @@ extern const OpDef kLayerNormalization = {.name = "LayerNormalization",
                                           .infer = infer_layer_normalization,
                                           .cost = cost_layer_normalization,
                                           .gradient = gradient_layer_normalization,
-                                          .saves = Saves::kInput};
+                                          .saves = SavedTensors::kInput};
 
 }  // namespace trainyard::ops

@@ -39,7 +39,7 @@ extern const OpDef kLRN = {.name = "LRN",
                            .cost = cost_lrn,
                            .reach = same_position,
                            .gradient = gradient_lrn,
-                           .saves = Saves::kInput,
+                           .saves = SavedTensors::kInput,
                            .passes = MemoryPasses{4, 4, 8}};
 
 }  // namespace trainyard::ops

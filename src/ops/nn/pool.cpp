@@ -161,7 +161,8 @@ std::vector<ValueId> gradient_global_lp(GradContext& grad) {
 }
 
 constexpr OpDef global_pool(std::string_view name, std::vector<ValueId> (*gradient)(GradContext&),
-                            Saves saves, Movement (*movement)(const NodeView&), Int8Form int8) {
+                            SavedTensors saves, Movement (*movement)(const NodeView&),
+                            Int8Form int8) {
   return {.name = name,
           .kind = OpKind::kPooling,
           .infer = infer_global,
@@ -184,7 +185,7 @@ extern const OpDef kMaxPool = {.name = "MaxPool",
                                .cost = cost_pool,
                                .window = window_pool,
                                .gradient = gradient_max,
-                               .saves = Saves::kInput,
+                               .saves = SavedTensors::kInput,
                                .movement = always_moved,
                                .int8 = Int8Form::kMove};
 extern const OpDef kAveragePool = {.name = "AveragePool",
@@ -194,7 +195,7 @@ extern const OpDef kAveragePool = {.name = "AveragePool",
                                    .cost = cost_pool,
                                    .window = window_pool,
                                    .gradient = gradient_average,
-                                   .saves = Saves::kNothing,
+                                   .saves = SavedTensors::kNothing,
                                    .int8 = Int8Form::kJoin};
 extern const OpDef kLpPool = {.name = "LpPool",
                               .kind = OpKind::kPooling,
@@ -211,9 +212,9 @@ extern const OpDef kGlobalLpPool = {.name = "GlobalLpPool",
                                     .window = window_global,
                                     .reach = whole_input,
                                     .gradient = gradient_global_lp};
-extern const OpDef kGlobalMaxPool =
-    global_pool("GlobalMaxPool", gradient_global_max, Saves::kInput, always_moved, Int8Form::kNone);
-extern const OpDef kGlobalAveragePool = global_pool("GlobalAveragePool", gradient_global_average,
-                                                    Saves::kNothing, nullptr, Int8Form::kJoin);
+extern const OpDef kGlobalMaxPool = global_pool(
+    "GlobalMaxPool", gradient_global_max, SavedTensors::kInput, always_moved, Int8Form::kNone);
+extern const OpDef kGlobalAveragePool = global_pool(
+    "GlobalAveragePool", gradient_global_average, SavedTensors::kNothing, nullptr, Int8Form::kJoin);
 
 }  // namespace trainyard::ops

@@ -15,9 +15,9 @@ bool is_half(DType dtype) {
   return dtype == DType::kF16 || dtype == DType::kBF16;
 }
 
-class Widener {
+class HalfConversion {
  public:
-  explicit Widener(Graph& graph) : graph_(graph) {
+  explicit HalfConversion(Graph& graph) : graph_(graph) {
     for (size_t i = 0; i < graph.value_limit(); ++i) {
       written_.push_back(graph.value({static_cast<int32_t>(i)}).type.dtype);
     }
@@ -128,7 +128,7 @@ class Widener {
 }  // namespace
 
 bool widen_halves(Graph& graph, const PassContext& /*context*/) {
-  return Widener(graph).run();
+  return HalfConversion(graph).run();
 }
 
 }  // namespace trainyard::passes

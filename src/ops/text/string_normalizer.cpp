@@ -15,25 +15,27 @@ constexpr AttrSpec kNormalizerAttributes[] = {{"case_change_action", AttrKind::k
                                               {"locale", AttrKind::kText},
                                               {"stopwords", AttrKind::kTexts}};
 
-enum class Letters : uint8_t { kKept, kSmall, kCapital };
+enum class LetterCase : uint8_t { kKept, kSmall, kCapital };
 
-std::string in_letters(std::string_view text, Letters letters) {
+std::string in_letters(std::string_view text, LetterCase letters) {
   std::string out(text);
   for (char& c : out) {
-    if (letters == Letters::kSmall && 'A' <= c && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    if (letters == Letters::kCapital && 'a' <= c && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+    if (letters == LetterCase::kSmall && 'A' <= c && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    if (letters == LetterCase::kCapital && 'a' <= c && c <= 'z')
+      c = static_cast<char>(c - 'a' + 'A');
   }
   return out;
 }
 
 struct Normalizer {
   explicit Normalizer(const NodeView& node)
-      : compared(node.attr_int("is_case_sensitive", 0) != 0 ? Letters::kKept : Letters::kSmall) {
+      : compared(node.attr_int("is_case_sensitive", 0) != 0 ? LetterCase::kKept
+                                                            : LetterCase::kSmall) {
     const std::string action = node.attr_text("case_change_action", "NONE");
     TY_REQUIRE(action == "NONE" || action == "LOWER" || action == "UPPER",
                "case_change_action '{}' is not one of NONE, LOWER, UPPER", action);
-    if (action == "LOWER") result = Letters::kSmall;
-    if (action == "UPPER") result = Letters::kCapital;
+    if (action == "LOWER") result = LetterCase::kSmall;
+    if (action == "UPPER") result = LetterCase::kCapital;
     for (const std::string& word : node.attr_texts("stopwords")) {
       dropped.insert(in_letters(word, compared));
     }
@@ -50,8 +52,8 @@ struct Normalizer {
     return kept;
   }
 
-  Letters compared;
-  Letters result = Letters::kKept;
+  LetterCase compared;
+  LetterCase result = LetterCase::kKept;
   std::unordered_set<std::string> dropped;
 };
 

@@ -218,7 +218,7 @@ Reaches reach_resize(const NodeView& node, size_t dims) {
   const double between = mode == "nearest" ? 0 : mode == "linear" ? 1 : 3;
   const bool first_on_first =
       mode != "nearest" && (grid == "asymmetric" || grid == "align_corners");
-  std::vector<Reach> reaches;
+  std::vector<InputWindow> reaches;
   for (size_t i = sizes->scales.size() - dims; i < sizes->scales.size(); ++i) {
     const double middle = first_on_first ? 0 : 0.5 / sizes->scales[i] - 0.5;
     reaches.push_back({middle - between / 2, middle + between / 2, 1 / sizes->scales[i]});

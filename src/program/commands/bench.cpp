@@ -126,7 +126,7 @@ void add_row(report::Table& table, const std::string& name, const measure::Measu
 
 // What the device is worth beside the processor that it is plugged into.
 void add_processor(report::Document& document, const std::string& device,
-                   const measure::Beside& processor) {
+                   const measure::HostTimes& processor) {
   document.blocks.emplace_back(report::Paragraph{
       fmt::format("{} takes {:.3g} times as long as the processor's own kernels ({:.3g} to {:.3g} "
                   "in {} turns of both).",

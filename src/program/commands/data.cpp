@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "data/augment.h"
 #include "data/dataset.h"
-#include "data/sheet.h"
+#include "data/image_grid.h"
 #include "data/statistics.h"
 #include "program/box_inspection.h"
 #include "program/command.h"
@@ -93,7 +93,7 @@ std::vector<std::string> write_class_pictures(const DataFlags& flags, const data
 void write_class_sheet(const DataFlags& flags, const data::Dataset& set,
                        const data::Statistics& statistics) {
   const int64_t columns = pictures(flags.per_class, "--per-class");
-  data::Sheet sheet(set.num_classes(), columns, set.shape());
+  data::ImageGrid sheet(set.num_classes(), columns, set.shape());
   std::vector<int64_t> met(static_cast<size_t>(set.num_classes()));
   std::vector<int64_t> placed(static_cast<size_t>(set.num_classes()));
   data::Pixels room;
@@ -265,7 +265,7 @@ std::string steps_to_show(const DataFlags& flags, const data::Dataset& set) {
 // The pictures of a row before what is random is done to them, and then its draws or copies.
 void place_row(const DataFlags& flags, const data::Dataset& set, const data::Augmentations& steps,
                const data::Augmentations& judged, int64_t row, int64_t sample, int64_t columns,
-               data::Sheet& sheet) {
+               data::ImageGrid& sheet) {
   data::Workspace workspace;
   data::Pixels room;
   data::Pixels drawn;
@@ -298,7 +298,7 @@ int show(const DataFlags& flags, std::ostream& out) {
   const int64_t columns =
       flags.copies ? pictures(flags.copies, "--batch-augment") : pictures(flags.draws, "--draws");
   const data::Augmentations judged(steps.evaluation_text(), *set);
-  data::Sheet sheet(rows, columns + (flags.before ? 1 : 0), steps.output());
+  data::ImageGrid sheet(rows, columns + (flags.before ? 1 : 0), steps.output());
   for (int64_t row = 0; row < rows; ++row) {
     place_row(flags, *set, steps, judged, row, row * set->size() / rows, columns, sheet);
   }

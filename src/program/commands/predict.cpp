@@ -50,7 +50,7 @@ struct PredictOptions {
 };
 
 // Whether the machines of an offer are those that are predicted for.
-bool has_cluster(const predict::Offer& offer, const predict::Cluster& cluster) {
+bool has_cluster(const predict::RentableInstance& offer, const predict::Cluster& cluster) {
   return offer.devices == cluster.per_host && offer.inside == cluster.inside.id &&
          offer.network == cluster.between.id;
 }
@@ -63,8 +63,9 @@ void price_request(const PredictOptions& options, const predict::Catalog& catalo
     notes.push_back(fmt::format("price: ${} per device and hour, as given", *options.price));
     return;
   }
-  const predict::Offer* offer = options.instance.empty() ? catalog.cheapest(request.device->id)
-                                                         : &catalog.offer(options.instance);
+  const predict::RentableInstance* offer = options.instance.empty()
+                                               ? catalog.cheapest(request.device->id)
+                                               : &catalog.offer(options.instance);
   if (offer == nullptr) {
     notes.push_back("price: none in the catalog for this device; give one with --price");
     return;
@@ -83,7 +84,7 @@ void price_request(const PredictOptions& options, const predict::Catalog& catalo
 }
 
 // Several instances cannot be predicted where nobody says what connects them.
-void require_network(const PredictOptions& options, const predict::Offer* offer,
+void require_network(const PredictOptions& options, const predict::RentableInstance* offer,
                      const predict::Request& request) {
   if (offer == nullptr || !offer->network.empty() || !options.link.empty()) return;
   for (const int64_t workers : request.workers) {
@@ -95,7 +96,7 @@ void require_network(const PredictOptions& options, const predict::Offer* offer,
 
 // The cluster of the flags; what they leave out is the instance's, or what the device usually has.
 void set_cluster(const PredictOptions& options, const predict::Catalog& catalog,
-                 const predict::Offer* offer, predict::Request& request) {
+                 const predict::RentableInstance* offer, predict::Request& request) {
   const bool paleo = request.model == predict::Model::kPaleo;
   // The clusters of PALEO have one device on each host.
   request.cluster.per_host =
@@ -116,7 +117,7 @@ void set_cluster(const PredictOptions& options, const predict::Catalog& catalog,
 predict::Request make_request(const PredictOptions& options, const predict::Catalog& catalog,
                               std::vector<std::string>& notes) {
   predict::Request request;
-  const predict::Offer* offer =
+  const predict::RentableInstance* offer =
       options.instance.empty() ? nullptr : &catalog.offer(options.instance);
   request.device = &catalog.device(offer != nullptr ? offer->device : options.device);
   TY_REQUIRE(options.device == kDefaultDevice || options.device == request.device->id,

@@ -114,9 +114,9 @@ std::vector<int64_t> seeds_of(const RlFlags& flags, const rl::RlConfig& config) 
 }
 
 // What a run shows on stderr; ranks but the first are silent.
-class Showing {
+class RunDisplay {
  public:
-  explicit Showing(bool quiet) : progress_(std::cerr, train::Progress::mode_for_stderr(quiet)) {
+  explicit RunDisplay(bool quiet) : progress_(std::cerr, train::Progress::mode_for_stderr(quiet)) {
     hooks_.should_stop = [this] { return signals_.requested(); };
     hooks_.note = [this](const std::string& text) { progress_.note(text); };
     if (!quiet) hooks_.progress = hooks_.note;
@@ -133,7 +133,7 @@ class Showing {
 using TrainOne = std::function<rl::RunResult(const rl::RlConfig&, const runs::RunDirectory*)>;
 
 // A run for each seed, and the report of all.
-int lead_training(const RlFlags& flags, const rl::RlConfig& config, Showing& showing,
+int lead_training(const RlFlags& flags, const rl::RlConfig& config, RunDisplay& showing,
                   const TrainOne& train_one, std::ostream& out) {
   const std::vector<int64_t> seeds = seeds_of(flags, config);
   std::vector<SeedRun> done;
@@ -169,7 +169,7 @@ int train_rank(const RlFlags& flags, std::ostream& out, dist::Communicator& comm
   const std::string text = comm.share_text(leads ? settings_text(flags) : "");
   const rl::RlConfig config = resolve_settings(flags, text, "the settings of rank 0");
   TY_REQUIRE(flags.seeds.size() < 2, "--seeds runs one after the other: --ranks threads");
-  Showing showing(flags.quiet || !leads);
+  RunDisplay showing(flags.quiet || !leads);
   if (!leads) {
     rl::train_agent_rank(comm, config, nullptr, showing.hooks());
     return 0;
@@ -215,7 +215,7 @@ int train_agents(const RlFlags& flags, std::ostream& out) {
   if (config.agent == "gorila" && processes && flags.seeds.size() < 2) {
     return start_ranks(flags, config.ranks(), out);
   }
-  Showing showing(flags.quiet);
+  RunDisplay showing(flags.quiet);
   const auto train_one = [&](const rl::RlConfig& own, const runs::RunDirectory* directory) {
     return rl::train_agent(own, directory, showing.hooks(),
                            processes ? rl::Actors::kProcesses : rl::Actors::kThreads);

@@ -35,7 +35,7 @@ struct TransformerFlags {
   std::optional<double> price;
   double deadline = 0;
   double budget = 0;
-  transformer::Errand errand;
+  transformer::TrainingGoal goal;
   std::string measurements;
   bool leave_out = false;
   bool fit = false;
@@ -157,15 +157,15 @@ void set_target(const TransformerFlags& flags, report::TransformerQuestion& ques
 
 void set_errand(const TransformerFlags& flags, const predict::Catalog& catalog,
                 report::TransformerQuestion& question) {
-  question.errand = flags.errand;
-  question.errand.tokens = flags.tokens;
-  question.errand.deadline_hours = flags.deadline;
-  question.errand.budget_usd = flags.budget;
+  question.goal = flags.goal;
+  question.goal.tokens = flags.tokens;
+  question.goal.deadline_hours = flags.deadline;
+  question.goal.budget_usd = flags.budget;
   if (flags.price) {
-    question.errand.usd_per_hour = *flags.price;
+    question.goal.usd_per_hour = *flags.price;
     question.price_source = "as given";
-  } else if (const predict::Offer* offer = catalog.cheapest(question.machine.id)) {
-    question.errand.usd_per_hour = offer->per_device();
+  } else if (const predict::RentableInstance* offer = catalog.cheapest(question.machine.id)) {
+    question.goal.usd_per_hour = offer->per_device();
     question.price_source = fmt::format("{} {}, {}", offer->cloud, offer->instance, offer->date);
   }
 }
@@ -199,11 +199,10 @@ int plan_action(const TransformerFlags& flags, std::ostream& out) {
   }
   if (flags.deadline > 0 || flags.budget > 0) {
     TY_REQUIRE(flags.tokens > 0, "--deadline and --budget need --tokens: what is to be trained");
-    TY_REQUIRE(flags.budget == 0 || question.errand.usd_per_hour > 0,
+    TY_REQUIRE(flags.budget == 0 || question.goal.usd_per_hour > 0,
                "--budget: no price of {} is known; give --price", question.machine.id);
-    const transformer::Fleets fleets =
-        transformer::find_fleets(question.model, question.machine, question.stack->factors,
-                                 question.mapping, question.errand);
+    const transformer::DeviceCounts fleets = transformer::plan_device_counts(
+        question.model, question.machine, question.stack->factors, question.mapping, question.goal);
     out << report::render(report::transformer_fleet_document(question, fleets), flags.format);
     return 0;
   }
@@ -278,7 +277,7 @@ void declare_errand(Args& args, TransformerFlags& flags) {
   args.option("--price", flags.price,
               "US dollars per device and hour (default: the cheapest known offer)",
               between(0, 1e6));
-  transformer::Reliability& reliability = flags.errand.reliability;
+  transformer::Reliability& reliability = flags.goal.reliability;
   args.option("--mtbf-hours", reliability.device_hours, "mean time between failures of a device",
               between(1, 1e12));
   args.option("--checkpoint-seconds", reliability.save_seconds,

@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "base/stop_signals.h"
 #include "data/image.h"
-#include "data/sheet.h"
+#include "data/image_grid.h"
 #include "program/command.h"
 #include "program/train_flags.h"
 #include "runs/run_directory.h"
@@ -68,7 +68,7 @@ void check(TtaFlags& flags) {
 
 std::string sheet_of(const data::Dataset& set) {
   const int64_t shown = std::min(kMostShown, set.size());
-  data::Sheet sheet((shown + kSheetColumns - 1) / kSheetColumns, kSheetColumns, set.shape());
+  data::ImageGrid sheet((shown + kSheetColumns - 1) / kSheetColumns, kSheetColumns, set.shape());
   data::Pixels room;
   for (int64_t i = 0; i < shown; ++i) {
     sheet.place(i / kSheetColumns, i % kSheetColumns, set.pixels(i, room));

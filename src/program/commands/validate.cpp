@@ -26,8 +26,8 @@ namespace {
 void add_spreads(report::ValidationResult& result, const predict::Catalog& catalog) {
   for (const report::ValidationResult::LeftOut& left : result.left_out) {
     if (left.group != predict::Group::kFamily) continue;
-    for (const predict::Subject subject :
-         {predict::Subject::kTraining, predict::Subject::kInference}) {
+    for (const predict::MeasuredTask subject :
+         {predict::MeasuredTask::kTraining, predict::MeasuredTask::kInference}) {
       std::vector<predict::Score> scores = left.all;
       std::erase_if(scores, [&](const predict::Score& s) { return s.subject != subject; });
       for (const bool same : {false, true}) {

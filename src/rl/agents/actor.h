@@ -67,7 +67,7 @@ class Actor {
 
   std::unique_ptr<Environment> environment_;
   ActorOptions options_;
-  Chance explore_;
+  EventStream explore_;
   size_t width_;
   std::vector<float> observations_;
   std::vector<float> values_;

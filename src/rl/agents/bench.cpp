@@ -94,7 +94,7 @@ double samples_per_second(const SamplerOptions& kind, int64_t batch, const Bench
   }
   std::vector<int64_t> slots(static_cast<size_t>(batch));
   std::vector<float> weights(slots.size());
-  Chance chance(1, 2);
+  EventStream chance(1, 2);
   return rate_of(options.seconds, batch, [&] { sampler->sample(slots, weights, 0.4, chance); });
 }
 
@@ -129,7 +129,7 @@ BenchResult bench_agent(const RlConfig& config, const BenchOptions& options) {
   Learner learner(config, memory.spec());
   result.act_steps_per_s = greedy_steps(config, learner, options.act_copies, options.seconds);
   result.act_one_steps_per_s = greedy_steps(config, learner, 1, options.seconds);
-  Chance sampling(1, 1);
+  EventStream sampling(1, 1);
   result.updates_per_s = rate_of(options.seconds, 1, [&] {
     learner.update(memory, config.learning_rate, config.beta, sampling);
   });

@@ -126,7 +126,7 @@ class DqnRun {
   Learner learner_;
   std::unique_ptr<train::Predictor> acting_;
   bool stale_ = false;  // the acting network is behind the learner's
-  Chance sampling_;
+  EventStream sampling_;
   std::optional<SavedRun> saved_;
   std::optional<RunProgress> progress_;
 };

@@ -30,7 +30,7 @@ std::vector<Episode> first_episodes(const std::string& name, const MakePolicy& m
   std::vector<Outcome> outcomes(count);
   std::vector<Episode> episodes(count);
   std::vector<bool> ended(count, false);
-  Chance explore(seed, hash_text("evaluate"));
+  EventStream explore(seed, hash_text("evaluate"));
   environment->reset(seed, observations);
   const int64_t longest = spec.continuing ? options.continuing : options.longest;
   for (int64_t t = 0; t < longest; ++t) {

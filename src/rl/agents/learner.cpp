@@ -76,7 +76,7 @@ void Learner::compute_targets(ReplayBatch& batch) {
 }
 
 UpdateReport Learner::update(ReplayMemory& memory, double learning_rate, double beta,
-                             Chance& chance) {
+                             EventStream& chance) {
   // Before sampling, since sampling fills the input of this very network.
   if (target_ == nullptr) online_->copy_weights_from(step_);
   train::Predictor& values = target_ != nullptr ? *target_ : *online_;

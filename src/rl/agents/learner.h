@@ -33,7 +33,7 @@ class Learner {
 
   // Samples, learns, tells the memory the new errors and moves the target network when it is time.
   // Throws Failure naming the update if a value is not finite.
-  UpdateReport update(ReplayMemory& memory, double learning_rate, double beta, Chance& chance);
+  UpdateReport update(ReplayMemory& memory, double learning_rate, double beta, EventStream& chance);
 
   // A network of another batch, with the weights of now, on the processors; for those who act or
   // evaluate.

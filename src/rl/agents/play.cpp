@@ -49,7 +49,7 @@ PlayedEpisode play_episode(const std::string& environment, const MakePolicy& mak
   const Policy policy = make_policy(1);
   std::vector<float> seen(static_cast<size_t>(game->spec().observation_size()));
   std::vector<float> values(static_cast<size_t>(game->spec().actions));
-  Chance explore(options.seed, hash_text("play"));
+  EventStream explore(options.seed, hash_text("play"));
   PlayedEpisode episode;
   game->reset(options.seed, seen);
   Outcome outcome;

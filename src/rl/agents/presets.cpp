@@ -119,14 +119,14 @@ void suit_queue(RlConfig& c) {
   c.final_epsilon = 0.1;
 }
 
-struct Suit {
+struct TaskDefaults {
   std::string_view environment;  // beginning of its name
   void (*apply)(RlConfig&);
 };
-constexpr Suit kSuits[] = {{"CartPole", suit_cartpole},  {"MountainCar", suit_mountain_car},
-                           {"Acrobot", suit_acrobot},    {"MinAtar/", suit_minatar},
-                           {"CliffWalking", suit_cliff}, {"FrozenLake", suit_lake},
-                           {"AccessControl", suit_queue}};
+constexpr TaskDefaults kTaskDefaults[] = {
+    {"CartPole", suit_cartpole},  {"MountainCar", suit_mountain_car}, {"Acrobot", suit_acrobot},
+    {"MinAtar/", suit_minatar},   {"CliffWalking", suit_cliff},       {"FrozenLake", suit_lake},
+    {"AccessControl", suit_queue}};
 
 // Plain Q-learning with a network, which the others add to.
 void plain(RlConfig& c) {
@@ -226,7 +226,7 @@ RlConfig preset_config(const std::string& env, const std::string& agent) {
     suit_atari(config);
   } else if (!command_of(env)) {
     const std::string_view name = find_environment(parse_environment(env).game).name;
-    for (const Suit& suit : kSuits) {
+    for (const TaskDefaults& suit : kTaskDefaults) {
       if (name.starts_with(suit.environment)) suit.apply(config);
     }
   }

@@ -15,19 +15,19 @@ namespace {
 constexpr size_t kMostErrors = 1000;
 
 // Of transitions with these errors, as a memory by priority has them.
-struct Chances {
+struct SamplingProbabilities {
   std::vector<double> probabilities;
   std::vector<float> weights;
 };
 
-Chances chances_of(const std::string& kind, std::span<const double> errors, double alpha,
-                   double beta) {
+SamplingProbabilities chances_of(const std::string& kind, std::span<const double> errors,
+                                 double alpha, double beta) {
   const auto count = static_cast<int64_t>(errors.size());
   const auto sampler = rl::make_sampler({.kind = kind, .alpha = alpha}, count);
   std::vector<int64_t> slots(errors.size());
   std::iota(slots.begin(), slots.end(), 0);
   for (const int64_t slot : slots) sampler->add(slot, std::abs(errors[static_cast<size_t>(slot)]));
-  Chances chances;
+  SamplingProbabilities chances;
   for (const int64_t slot : slots) chances.probabilities.push_back(sampler->probability(slot));
   chances.weights.resize(errors.size());
   rl::importance_weights(chances.probabilities, static_cast<double>(count), beta, chances.weights);
@@ -39,8 +39,8 @@ Chances chances_of(const std::string& kind, std::span<const double> errors, doub
 report::Document priorities_document(std::span<const double> errors, double alpha, double beta) {
   TY_REQUIRE(!errors.empty() && errors.size() <= kMostErrors, "{} errors, expected 1 to {}",
              errors.size(), kMostErrors);
-  const Chances proportional = chances_of("proportional", errors, alpha, beta);
-  const Chances ranked = chances_of("rank", errors, alpha, beta);
+  const SamplingProbabilities proportional = chances_of("proportional", errors, alpha, beta);
+  const SamplingProbabilities ranked = chances_of("rank", errors, alpha, beta);
   const double epsilon = rl::SamplerOptions{}.epsilon;
   report::Document document;
   document.title = fmt::format("Priorities of {} transitions", errors.size());

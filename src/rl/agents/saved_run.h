@@ -17,7 +17,7 @@ struct RunState {
   Learner& learner;
   ReplayMemory& memory;
   Actor* actor;  // null: others act
-  Chance& sampling;
+  EventStream& sampling;
   RunProgress& progress;
 };
 

@@ -19,7 +19,7 @@ int64_t cell_in(std::span<const float> row) {
 }
 
 // Always draws a number, even for an epsilon of 0, so that schedules do not shift the stream.
-int32_t epsilon_greedy(std::span<const float> values, double epsilon, Chance& explore) {
+int32_t epsilon_greedy(std::span<const float> values, double epsilon, EventStream& explore) {
   if (explore.uniform() < epsilon) {
     return static_cast<int32_t>(explore.between(0, static_cast<int64_t>(values.size())));
   }
@@ -105,7 +105,7 @@ RunResult train_table(const RlConfig& config, const runs::RunDirectory* director
   QTable table(spec.observation_size(), spec.actions);
   RunProgress progress(config, directory, hooks, 0);
   const EpsilonSchedule schedule = config.epsilon_schedule();
-  Chance explore(static_cast<uint64_t>(config.seed), hash_text("explore"));
+  EventStream explore(static_cast<uint64_t>(config.seed), hash_text("explore"));
   std::vector<float> seen(static_cast<size_t>(spec.observation_size()));
   environment->reset(static_cast<uint64_t>(config.seed), seen);
   int64_t cell = cell_in(seen);

@@ -36,7 +36,7 @@ std::vector<Item> take_list(std::span<const std::byte>& from) {
 }
 
 // A learner uses frames and actions as places in arrays.
-void require_consistent(const Parcel& parcel, const ReplayMemory& memory) {
+void require_consistent(const ExperienceBatch& parcel, const ReplayMemory& memory) {
   const auto width = static_cast<size_t>(memory.frames().bytes_per_frame());
   if (parcel.frames.size() % width != 0 || parcel.errors.size() != parcel.transitions.size()) {
     throw_failure("an actor's message has {} transitions, {} errors and {} bytes of frames of {}",
@@ -54,7 +54,7 @@ void require_consistent(const Parcel& parcel, const ReplayMemory& memory) {
 
 }  // namespace
 
-std::vector<std::byte> Parcel::bytes() const {
+std::vector<std::byte> ExperienceBatch::bytes() const {
   std::vector<std::byte> all;
   append_list(all, frames);
   append_list(all, transitions);
@@ -63,8 +63,8 @@ std::vector<std::byte> Parcel::bytes() const {
   return all;
 }
 
-Parcel Parcel::from_bytes(std::span<const std::byte> bytes) {
-  Parcel parcel;
+ExperienceBatch ExperienceBatch::from_bytes(std::span<const std::byte> bytes) {
+  ExperienceBatch parcel;
   parcel.frames = take_list<std::byte>(bytes);
   parcel.transitions = take_list<Transition>(bytes);
   parcel.errors = take_list<double>(bytes);
@@ -74,7 +74,7 @@ Parcel Parcel::from_bytes(std::span<const std::byte> bytes) {
 }
 
 // Actors number frames from the start of their parcel; here they continue those of the memory.
-void unpack(const Parcel& parcel, ReplayMemory& memory) {
+void unpack(const ExperienceBatch& parcel, ReplayMemory& memory) {
   const auto width = static_cast<size_t>(memory.frames().bytes_per_frame());
   require_consistent(parcel, memory);
   const int64_t first = memory.frames().end();

@@ -34,7 +34,7 @@ struct LearnerAnswer {
 };
 
 // Transitions with the frames they refer to, each once, their errors, and episodes that ended.
-struct Parcel {
+struct ExperienceBatch {
   std::vector<std::byte> frames;        // encoded, one after the other
   std::vector<Transition> transitions;  // frames are places in the list
   std::vector<double> errors;
@@ -42,11 +42,11 @@ struct Parcel {
 
   std::vector<std::byte> bytes() const;
   // Throws Failure for bytes that are none.
-  static Parcel from_bytes(std::span<const std::byte> bytes);
+  static ExperienceBatch from_bytes(std::span<const std::byte> bytes);
 };
 
 // Into the memory, whose frames get new numbers. Throws Failure, and the memory is as before, if
 // there is not one error per transition, or a transition refers to what is not there.
-void unpack(const Parcel& parcel, ReplayMemory& memory);
+void unpack(const ExperienceBatch& parcel, ReplayMemory& memory);
 
 }  // namespace trainyard::rl

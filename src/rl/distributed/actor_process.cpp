@@ -18,7 +18,7 @@ namespace trainyard::rl {
 namespace {
 
 // The first thing that the process reads; the settings as YAML follow.
-struct Hello {
+struct ActorSetup {
   int64_t rank = 0;
   int64_t ranks = 0;
   int64_t life = 0;  // processes of this rank before it
@@ -47,7 +47,7 @@ class ActorProcess {
                  {.own_group = true, .input = true}) {
     RlConfig own = config;
     const std::string yaml = settings_of(own).to_yaml();
-    send(bytes_of(Hello{comm.rank(), comm.size(), life, static_cast<int64_t>(yaml.size())}));
+    send(bytes_of(ActorSetup{comm.rank(), comm.size(), life, static_cast<int64_t>(yaml.size())}));
     send(yaml);
   }
   ~ActorProcess() {
@@ -159,7 +159,7 @@ class Supervisor {
 };
 
 // The supervisor closed its end.
-class SupervisorGone : public Failure {
+class SupervisorExited : public Failure {
  public:
   using Failure::Failure;
 };
@@ -189,7 +189,7 @@ class PipeRank final : public dist::Communicator {
     while (!to.empty()) {
       const ssize_t got = ::read(in_, to.data(), to.size());
       if (got < 0 && errno == EINTR) continue;
-      if (got <= 0) throw SupervisorGone("the learner is gone");
+      if (got <= 0) throw SupervisorExited("the learner is gone");
       to = to.subspan(static_cast<size_t>(got));
     }
   }
@@ -199,7 +199,7 @@ class PipeRank final : public dist::Communicator {
     while (!from.empty()) {
       const ssize_t put = ::write(out_, from.data(), from.size());
       if (put < 0 && errno == EINTR) continue;
-      if (put <= 0) throw SupervisorGone("the learner is gone");
+      if (put <= 0) throw SupervisorExited("the learner is gone");
       from = from.subspan(static_cast<size_t>(put));
     }
   }
@@ -220,7 +220,7 @@ void run_actor_process() {
   const int out = dup(STDOUT_FILENO);
   dup2(STDERR_FILENO, STDOUT_FILENO);
   try {
-    Hello hello;
+    ActorSetup hello;
     const PipeRank start(0, 1, STDIN_FILENO, out);
     start.read(std::as_writable_bytes(std::span(&hello, 1)));
     constexpr int64_t kMostSettings = 1 << 20;
@@ -233,7 +233,7 @@ void run_actor_process() {
     settings_of(config).read_yaml(yaml, "the learner's settings");
     PipeRank link(hello.rank, hello.ranks, STDIN_FILENO, out);
     run_actor(link, config, static_cast<uint64_t>(hello.life));
-  } catch (const SupervisorGone&) {
+  } catch (const SupervisorExited&) {
     return;
   }
 }

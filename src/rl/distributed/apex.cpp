@@ -129,7 +129,7 @@ class ApexLearner {
   }
 
   void take_parcel(int64_t rank, const ActorHeader& header, std::span<const std::byte> body) {
-    const Parcel parcel = Parcel::from_bytes(body);
+    const ExperienceBatch parcel = ExperienceBatch::from_bytes(body);
     const int64_t first = memory_.end();
     unpack(parcel, memory_);
     for (int64_t number = first; number < memory_.end(); ++number) {
@@ -229,7 +229,7 @@ class ApexLearner {
   EnvSpec spec_;
   ReplayMemory memory_;
   Learner learner_;
-  Chance sampling_;
+  EventStream sampling_;
   std::optional<SavedRun> saved_;
   std::optional<RunProgress> progress_;
   std::vector<int64_t> active_;

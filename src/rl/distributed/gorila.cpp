@@ -22,7 +22,7 @@ namespace {
 constexpr int64_t kStages = 5;
 
 // What all ranks must know before they begin.
-struct Beginning {
+struct StartState {
   std::filesystem::path checkpoints;  // empty: nothing is kept
   int64_t updates = 0;                // that the servers have done
 };
@@ -51,7 +51,7 @@ int64_t steps_after(const RlConfig& config, int64_t updates) {
 class Bundle {
  public:
   Bundle(dist::Communicator& comm, const RlConfig& config, const train::ShardMap& map,
-         const Beginning& beginning, const runs::RunDirectory* directory, const RunHooks& hooks)
+         const StartState& beginning, const runs::RunDirectory* directory, const RunHooks& hooks)
       : config_(config),
         options_(server_options(config)),
         actor_(make_environment(config.env, config.copies), own_options(comm, config)),
@@ -149,7 +149,7 @@ class Bundle {
   Learner learner_;
   std::unique_ptr<train::Predictor> acting_;
   train::ServerClient client_;
-  Chance sampling_;
+  EventStream sampling_;
   const RunHooks& hooks_;
   RunProgress progress_;
   std::optional<SavedRun> saved_;
@@ -333,8 +333,8 @@ void follow_bundles(dist::Communicator& comm, const RlConfig& config, Bundle& bu
   train::send_message(comm, 0, bundle.report());
 }
 
-Beginning share_beginning(dist::Communicator& comm, const runs::RunDirectory* directory,
-                          const std::optional<ServerCheckpoints>& checkpoints) {
+StartState share_beginning(dist::Communicator& comm, const runs::RunDirectory* directory,
+                           const std::optional<ServerCheckpoints>& checkpoints) {
   Json own = Json::object({{"folder", ""}, {"updates", 0}});
   if (checkpoints) {
     own["folder"] = std::filesystem::absolute(directory->checkpoints()).string();
@@ -364,7 +364,7 @@ RunResult train_gorila(dist::Communicator& comm, const RlConfig& config,
       train::map_shards(network, parameters, optimizer, own.servers, train::ShardRule::kEven);
   std::optional<ServerCheckpoints> checkpoints;
   if (directory != nullptr && comm.rank() == 0) checkpoints.emplace(*directory, config, map);
-  const Beginning beginning = share_beginning(comm, directory, checkpoints);
+  const StartState beginning = share_beginning(comm, directory, checkpoints);
   if (comm.rank() >= own.learners) {
     const train::RatePlan rates{.schedule = {},
                                 .base = own.learning_rate,

@@ -140,7 +140,7 @@ class RemoteActor {
   // Frames are sent once each, although neighboring transitions share them; their numbers become
   // places in the parcel.
   bool send(Actor& actor, int64_t steps) {
-    Parcel parcel;
+    ExperienceBatch parcel;
     parcel.transitions.assign(waiting_.begin(), waiting_.begin() + config_.send_every);
     waiting_.erase(waiting_.begin(), waiting_.begin() + config_.send_every);
     parcel.errors = judge(parcel.transitions);

@@ -26,13 +26,13 @@ struct AccessControl {
             .continuing = true};
   }
 
-  void reset(Chance& chance) {
+  void reset(EventStream& chance) {
     now.row = kServers;
     now.column = chance.between(0, kCustomers);
   }
 
   // Turn away, accept. Without a free server everybody is turned away.
-  Outcome step(int32_t action, Chance& chance) {
+  Outcome step(int32_t action, EventStream& chance) {
     const bool accepted = action == 1 && now.row > 0;
     const double paid = accepted ? kPays[now.column] : 0;
     if (accepted) --now.row;

@@ -69,13 +69,13 @@ struct Acrobot {
     return {.name = "Acrobot-v1", .shape = {6}, .actions = 3, .time_limit = 500};
   }
 
-  void reset(Chance& chance) {
+  void reset(EventStream& chance) {
     for (double& part : links) {
       part = static_cast<double>(static_cast<float>(chance.uniform(-0.1, 0.1)));
     }
   }
 
-  Outcome step(int32_t action, Chance& /*chance*/) {
+  Outcome step(int32_t action, EventStream& /*chance*/) {
     links = after_tick(links, action - 1);
     links[0] = wrapped(links[0]);
     links[1] = wrapped(links[1]);

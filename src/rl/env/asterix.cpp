@@ -21,7 +21,7 @@ struct Asterix {
 
   explicit Asterix(bool ramps) : ramping(ramps) {}
 
-  void reset(Chance& /*chance*/) {
+  void reset(EventStream& /*chance*/) {
     player_x = player_y = 5;
     lanes = {};
     spawn_speed = spawn_timer = 10;
@@ -31,7 +31,7 @@ struct Asterix {
     terminal = false;
   }
 
-  Outcome play(int32_t action, Chance& chance) {
+  Outcome play(int32_t action, EventStream& chance) {
     // The order of spawning, acting, meeting and moving decides rewards; it is MinAtar's.
     if (spawn_timer == 0) {
       spawn(chance);
@@ -53,7 +53,7 @@ struct Asterix {
     return {.reward = reward, .terminated = terminal};
   }
 
-  void spawn(Chance& chance) {
+  void spawn(EventStream& chance) {
     // Both draws are made even if no lane is open, so that the stream stays in step with MinAtar's.
     const bool right = chance.uniform() < 0.5;
     const bool gold = chance.uniform() < 1.0 / 3.0;
@@ -102,7 +102,7 @@ struct Asterix {
     ramp_timer = kRampEvery;
   }
 
-  void paint(Paint to) const {
+  void paint(ObservationChannels to) const {
     to.set(0, player_y, player_x);
     for (int32_t lane = 0; lane < kLanes; ++lane) {
       const Crossing& it = lanes[static_cast<size_t>(lane)];

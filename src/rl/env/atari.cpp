@@ -15,20 +15,20 @@ constexpr int64_t kMostIdle = 30;
 constexpr int64_t kTimeLimit = 27000;  // half an hour of play
 
 // How much of source pixels [first, first + shares.size()) a pixel of the smaller picture covers.
-struct Cover {
+struct PixelWeights {
   int64_t first = 0;
   std::vector<double> shares;
 };
 
 // Area averaging. The small tolerance keeps a border that is a whole number from reaching into the
 // next pixel by rounding.
-std::vector<Cover> covers(int64_t from, int64_t to) {
+std::vector<PixelWeights> covers(int64_t from, int64_t to) {
   const double scale = static_cast<double>(from) / static_cast<double>(to);
-  std::vector<Cover> all(static_cast<size_t>(to));
+  std::vector<PixelWeights> all(static_cast<size_t>(to));
   for (int64_t i = 0; i < to; ++i) {
     const double begin = static_cast<double>(i) * scale;
     const double end = begin + scale;
-    Cover& cover = all[static_cast<size_t>(i)];
+    PixelWeights& cover = all[static_cast<size_t>(i)];
     cover.first = static_cast<int64_t>(begin);
     for (int64_t k = cover.first; k < from && static_cast<double>(k) < end - 1e-9; ++k) {
       const auto at = static_cast<double>(k);
@@ -40,7 +40,7 @@ std::vector<Cover> covers(int64_t from, int64_t to) {
 
 class AtariGame {
  public:
-  AtariGame(std::unique_ptr<Console> console, Chance chance)
+  AtariGame(std::unique_ptr<Console> console, EventStream chance)
       : console_(std::move(console)),
         chance_(chance),
         pictures_(static_cast<size_t>(kPictures * kSide * kSide)) {}
@@ -84,7 +84,7 @@ class AtariGame {
     std::copy(pictures_.begin(), pictures_.end(), to.begin());
   }
   int64_t steps() const { return steps_; }
-  Chance& chance() { return chance_; }
+  EventStream& chance() { return chance_; }
 
  private:
   // Chance comes from here alone: the console itself is deterministic unless actions are sticky.
@@ -107,7 +107,7 @@ class AtariGame {
   }
 
   std::unique_ptr<Console> console_;
-  Chance chance_;
+  EventStream chance_;
   std::vector<uint8_t> before_;    // the frame before the present one
   std::vector<uint8_t> pictures_;  // oldest first
   int64_t lives_ = 0;
@@ -151,7 +151,7 @@ class AtariEnvironment final : public Environment {
   void observe(int64_t copy, std::span<float> observation) const override {
     games_.at(static_cast<size_t>(copy)).observe(observation);
   }
-  Chance& chance(int64_t copy) override { return game(copy).chance(); }
+  EventStream& chance(int64_t copy) override { return game(copy).chance(); }
 
  private:
   AtariGame& game(int64_t copy) { return games_.at(static_cast<size_t>(copy)); }
@@ -163,7 +163,7 @@ class AtariEnvironment final : public Environment {
     for (int64_t i = 0; i < copies(); ++i) {
       // Seeds of neighboring copies must not be neighbors themselves.
       const uint64_t own = mix_bits(seed * 1000003 + static_cast<uint64_t>(i));
-      games_.emplace_back(start_(own), Chance(own, hash_text("atari")));
+      games_.emplace_back(start_(own), EventStream(own, hash_text("atari")));
     }
   }
 
@@ -176,13 +176,13 @@ class AtariEnvironment final : public Environment {
 
 void shrink_picture(std::span<const uint8_t> from, int64_t height, int64_t width, int64_t side,
                     std::span<uint8_t> to) {
-  const std::vector<Cover> rows = covers(height, side);
-  const std::vector<Cover> columns = covers(width, side);
+  const std::vector<PixelWeights> rows = covers(height, side);
+  const std::vector<PixelWeights> columns = covers(width, side);
   // First along the rows, then across them.
   std::vector<double> narrow(static_cast<size_t>(height * side));
   for (int64_t y = 0; y < height; ++y) {
     for (int64_t x = 0; x < side; ++x) {
-      const Cover& cover = columns[static_cast<size_t>(x)];
+      const PixelWeights& cover = columns[static_cast<size_t>(x)];
       double sum = 0;
       for (size_t k = 0; k < cover.shares.size(); ++k) {
         sum += cover.shares[k] * from[static_cast<size_t>(y * width + cover.first) + k];
@@ -191,7 +191,7 @@ void shrink_picture(std::span<const uint8_t> from, int64_t height, int64_t width
     }
   }
   for (int64_t y = 0; y < side; ++y) {
-    const Cover& cover = rows[static_cast<size_t>(y)];
+    const PixelWeights& cover = rows[static_cast<size_t>(y)];
     for (int64_t x = 0; x < side; ++x) {
       double sum = 0;
       for (size_t k = 0; k < cover.shares.size(); ++k) {

@@ -18,7 +18,7 @@ struct Breakout {
 
   explicit Breakout(bool /*ramping*/) {}
 
-  void reset(Chance& chance) {
+  void reset(EventStream& chance) {
     const bool from_right = chance.between(0, 2) == 1;
     ball_x = last_x = from_right ? 9 : 0;
     ball_y = last_y = 3;
@@ -34,7 +34,7 @@ struct Breakout {
     for (size_t row = 1; row <= 3; ++row) bricks[row] = 0x3ff;
   }
 
-  Outcome play(int32_t action, Chance& /*chance*/) {
+  Outcome play(int32_t action, EventStream& /*chance*/) {
     // The ball lies in the last row, below which there is nothing.
     if (terminal) return {.terminated = true};
     if (action == kGoLeft) paddle = step_within(paddle, -1, 0, 9);
@@ -87,7 +87,7 @@ struct Breakout {
     return last_y;
   }
 
-  void paint(Paint to) const {
+  void paint(ObservationChannels to) const {
     to.set(1, ball_y, ball_x);
     to.set(0, 9, paddle);
     to.set(2, last_y, last_x);

@@ -28,11 +28,11 @@ struct CartPole {
     return {.name = "CartPole-v1", .shape = {4}, .actions = 2, .time_limit = kCartPoleSteps};
   }
 
-  void reset(Chance& chance) {
+  void reset(EventStream& chance) {
     for (double* part : {&x, &velocity, &angle, &spin}) *part = chance.uniform(-0.05, 0.05);
   }
 
-  Outcome step(int32_t action, Chance& /*chance*/) {
+  Outcome step(int32_t action, EventStream& /*chance*/) {
     const double force = action == 1 ? kForce : -kForce;
     const double sine = std::sin(angle);
     const double cosine = std::cos(angle);

@@ -128,7 +128,7 @@ class ChildEnvironment final : public Environment {
 
   void reset(uint64_t seed, std::span<float> observations) override {
     for (size_t i = 0; i < children_.size(); ++i) {
-      chances_[i] = Chance(seed, hash_text("child") + i);
+      chances_[i] = EventStream(seed, hash_text("child") + i);
       begin(i, observations.subspan(i * size_, size_));
     }
   }
@@ -159,7 +159,7 @@ class ChildEnvironment final : public Environment {
     const std::vector<float>& last = last_.at(static_cast<size_t>(copy));
     std::copy(last.begin(), last.end(), observation.begin());
   }
-  Chance& chance(int64_t copy) override { return chances_.at(static_cast<size_t>(copy)); }
+  EventStream& chance(int64_t copy) override { return chances_.at(static_cast<size_t>(copy)); }
 
  private:
   void begin(size_t i, std::span<float> observation) {
@@ -203,7 +203,7 @@ class ChildEnvironment final : public Environment {
 
   size_t size_;
   std::vector<std::unique_ptr<Child>> children_;
-  std::vector<Chance> chances_;
+  std::vector<EventStream> chances_;
   std::vector<int64_t> steps_;
   std::vector<std::vector<float>> last_;
 };

@@ -23,13 +23,13 @@ struct CliffWalking {
             .encoding = Encoding::kCell};
   }
 
-  void reset(Chance& chance) {
+  void reset(EventStream& chance) {
     chance.uniform();  // among one place to start
     cell = kCliffStart;
   }
 
   // Up, right, down, left.
-  Outcome step(int32_t action, Chance& chance) {
+  Outcome step(int32_t action, EventStream& chance) {
     constexpr int64_t kDown[] = {-1, 0, 1, 0};
     constexpr int64_t kRight[] = {0, 1, 0, -1};
     const int32_t way = slip(action, slippery, chance);

@@ -31,7 +31,7 @@ class Copies final : public Environment {
 
   void reset(uint64_t seed, std::span<float> observations) override {
     for (size_t i = 0; i < games_.size(); ++i) {
-      chances_[i] = Chance(seed, hash_text("copy") + i);
+      chances_[i] = EventStream(seed, hash_text("copy") + i);
       games_[i].reset(chances_[i]);
       steps_[i] = 0;
       games_[i].observe(observations.data() + i * size_);
@@ -66,7 +66,7 @@ class Copies final : public Environment {
   void observe(int64_t copy, std::span<float> observation) const override {
     games_.at(static_cast<size_t>(copy)).observe(observation.data());
   }
-  Chance& chance(int64_t copy) override { return chances_.at(static_cast<size_t>(copy)); }
+  EventStream& chance(int64_t copy) override { return chances_.at(static_cast<size_t>(copy)); }
 
  private:
   static EnvSpec spec_of(const EnvOptions& options) {
@@ -77,7 +77,7 @@ class Copies final : public Environment {
 
   size_t size_;
   std::vector<Game> games_;
-  std::vector<Chance> chances_;
+  std::vector<EventStream> chances_;
   std::vector<int64_t> steps_;
 };
 

@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "rl/env/chance.h"
+#include "rl/env/event_stream.h"
 #include "tensor/shape.h"
 
 namespace trainyard::rl {
@@ -84,7 +84,7 @@ class Environment {
   virtual void set_state(int64_t copy, const Json& state, int64_t steps) = 0;
   virtual int64_t episode_steps(int64_t copy) const = 0;
   virtual void observe(int64_t copy, std::span<float> observation) const = 0;
-  virtual Chance& chance(int64_t copy) = 0;
+  virtual EventStream& chance(int64_t copy) = 0;
 
  protected:
   Environment(EnvSpec spec, int64_t copies) : spec_(std::move(spec)), copies_(copies) {}

@@ -1,10 +1,10 @@
-#include "rl/env/chance.h"
+#include "rl/env/event_stream.h"
 
 #include "base/error.h"
 
 namespace trainyard::rl {
 
-double Chance::take_recorded(int64_t low, int64_t high) {
+double EventStream::take_recorded(int64_t low, int64_t high) {
   if (recorded_->empty()) throw_failure("the game draws a number where the recording has none");
   const Draw draw = recorded_->front();
   recorded_->pop_front();

@@ -17,9 +17,9 @@ struct Draw {
 };
 
 // Not thread-safe. The n-th answer depends on seed, key and n alone.
-class Chance {
+class EventStream {
  public:
-  explicit Chance(uint64_t seed = 0, uint64_t key = 0) : stream_(seed, key) {}
+  explicit EventStream(uint64_t seed = 0, uint64_t key = 0) : stream_(seed, key) {}
 
   // In [0, 1).
   double uniform() {

@@ -24,7 +24,7 @@ struct Freeway {
 
   explicit Freeway(bool /*ramping*/) {}
 
-  void reset(Chance& chance) {
+  void reset(EventStream& chance) {
     cars = {};
     draw_speeds(chance);
     chicken = 9;
@@ -33,7 +33,7 @@ struct Freeway {
     terminal = false;
   }
 
-  void draw_speeds(Chance& chance) {
+  void draw_speeds(EventStream& chance) {
     // All speeds first, then all directions: the order of draws is MinAtar's.
     for (Car& car : cars) car.speed = static_cast<int32_t>(chance.between(1, kTopSpeed + 1));
     for (Car& car : cars) {
@@ -42,7 +42,7 @@ struct Freeway {
     }
   }
 
-  Outcome play(int32_t action, Chance& chance) {
+  Outcome play(int32_t action, EventStream& chance) {
     float reward = 0;
     if ((action == kGoUp || action == kGoDown) && move_timer == 0) {
       move_timer = kChickenRest;
@@ -74,7 +74,7 @@ struct Freeway {
     if (hit()) chicken = 9;
   }
 
-  void paint(Paint to) const {
+  void paint(ObservationChannels to) const {
     to.set(0, chicken, kChickenColumn);
     for (int32_t lane = 0; lane < static_cast<int32_t>(cars.size()); ++lane) {
       const Car& car = cars[static_cast<size_t>(lane)];

@@ -31,13 +31,13 @@ struct FrozenLake {
             .time_limit = lake == kSmallLake ? 100 : 200};
   }
 
-  void reset(Chance& chance) {
+  void reset(EventStream& chance) {
     chance.uniform();  // among one place to start
     cell = 0;
   }
 
   // Left, down, right, up.
-  Outcome step(int32_t action, Chance& chance) {
+  Outcome step(int32_t action, EventStream& chance) {
     constexpr int64_t kDown[] = {0, 1, 0, -1};
     constexpr int64_t kRight[] = {-1, 0, 1, 0};
     const int32_t way = slip(action, slippery, chance);

@@ -10,7 +10,7 @@ int64_t Grid::moved(int64_t cell, int64_t down, int64_t right) const {
                  std::clamp<int64_t>(from.column + right, 0, columns - 1)});
 }
 
-int32_t slip(int32_t wanted, bool slippery, Chance& chance) {
+int32_t slip(int32_t wanted, bool slippery, EventStream& chance) {
   const double luck = chance.uniform();
   if (!slippery) return wanted;
   constexpr double kThird = 1.0 / 3.0;

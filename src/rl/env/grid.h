@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "rl/env/canvas.h"
-#include "rl/env/chance.h"
+#include "rl/env/event_stream.h"
 
 namespace trainyard::rl {
 
@@ -28,7 +28,7 @@ struct Grid {
 
 // Where a wanted direction of four really goes: one number is drawn in any case, and on ice the two
 // directions beside it are as likely.
-int32_t slip(int32_t wanted, bool slippery, Chance& chance);
+int32_t slip(int32_t wanted, bool slippery, EventStream& chance);
 
 // Throws Error unless the state is the number of a cell.
 int64_t read_cell(const Json& state, const Grid& grid, const char* game);

@@ -49,9 +49,9 @@ inline int32_t place_of(const Json& state, const char* key) {
 }
 
 // Channels of an observation, to be set to 1 where something is.
-class Paint {
+class ObservationChannels {
  public:
-  Paint(float* to, int32_t channels) : to_(to) {
+  ObservationChannels(float* to, int32_t channels) : to_(to) {
     std::fill_n(to, channels * kBoardSide * kBoardSide, 0.0F);
   }
   void set(int32_t channel, int32_t row, int32_t column) {
@@ -90,9 +90,9 @@ struct MinAtar {
             .time_limit = 0};
   }
 
-  void reset(Chance& chance) { rules.reset(chance); }
+  void reset(EventStream& chance) { rules.reset(chance); }
 
-  Outcome step(int32_t action, Chance& chance) {
+  Outcome step(int32_t action, EventStream& chance) {
     // The action that was applied last is repeated, over the end of an episode too.
     if (chance.uniform() >= sticky) {
       last_action = minimal ? Rules::kMinimal[static_cast<size_t>(action)] : action;
@@ -100,7 +100,7 @@ struct MinAtar {
     return rules.play(last_action, chance);
   }
 
-  void observe(float* to) const { rules.paint(Paint(to, Rules::kChannels)); }
+  void observe(float* to) const { rules.paint(ObservationChannels(to, Rules::kChannels)); }
 
   Json state() const {
     Json fields = rules.state();

@@ -25,12 +25,12 @@ struct MountainCar {
             .reach = {0.9F, static_cast<float>(kFastest)}};
   }
 
-  void reset(Chance& chance) {
+  void reset(EventStream& chance) {
     position = chance.uniform(-0.6, -0.4);
     velocity = 0;
   }
 
-  Outcome step(int32_t action, Chance& /*chance*/) {
+  Outcome step(int32_t action, EventStream& /*chance*/) {
     velocity += (action - 1) * 0.001 + std::cos(3 * position) * -0.0025;
     velocity = std::clamp(velocity, -kFastest, kFastest);
     position = std::clamp(position + velocity, kLeftEnd, kRightEnd);

@@ -16,7 +16,7 @@ constexpr int32_t kSubReload = 10;
 constexpr int32_t kSeats = 6;
 
 // Bullets, fish, submarines and divers; the timers of those that have none stay 0.
-struct Swimmer {
+struct SeaObject {
   int32_t x = 0;
   int32_t y = 0;
   bool right = false;
@@ -26,12 +26,12 @@ struct Swimmer {
   void advance() { x += right ? 1 : -1; }
   bool off_board() const { return x < 0 || x > 9; }
 };
-using Swimmers = std::vector<Swimmer>;
+using Swimmers = std::vector<SeaObject>;
 
 // `timers`: how many of them the recorded form has.
 Json swimmers_json(const Swimmers& swimmers, int timers) {
   Json list = Json::array();
-  for (const Swimmer& it : swimmers) {
+  for (const SeaObject& it : swimmers) {
     Json fields(Json::Array{it.x, it.y, it.right});
     if (timers > 0) fields.push_back(it.move_timer);
     if (timers > 1) fields.push_back(it.shot_timer);
@@ -59,8 +59,8 @@ Swimmers read_swimmers(const Json& list) {
 }
 
 // Removes the first that is at the same place as `it`, if there is one.
-bool remove_at(Swimmers& swimmers, const Swimmer& it) {
-  const auto found = std::find_if(swimmers.begin(), swimmers.end(), [&](const Swimmer& other) {
+bool remove_at(Swimmers& swimmers, const SeaObject& it) {
+  const auto found = std::find_if(swimmers.begin(), swimmers.end(), [&](const SeaObject& other) {
     return other.x == it.x && other.y == it.y;
   });
   if (found == swimmers.end()) return false;
@@ -77,9 +77,9 @@ struct Seaquest {
 
   explicit Seaquest(bool ramps) : ramping(ramps) {}
 
-  void reset(Chance& /*chance*/) { *this = Seaquest(ramping); }
+  void reset(EventStream& /*chance*/) { *this = Seaquest(ramping); }
 
-  Outcome play(int32_t action, Chance& chance) {
+  Outcome play(int32_t action, EventStream& chance) {
     // The order of everything below is MinAtar's: rewards and ends depend on it.
     reward = 0;
     if (enemy_timer == 0) {
@@ -103,20 +103,20 @@ struct Seaquest {
     return {.reward = reward, .terminated = terminal};
   }
 
-  void spawn_enemy(Chance& chance) {
+  void spawn_enemy(EventStream& chance) {
     // All three are drawn before anything is decided, as in MinAtar.
     const bool right = chance.uniform() < 0.5;
     const bool submarine = chance.uniform() < 1.0 / 3.0;
     const auto row = static_cast<int32_t>(chance.between(1, 9));
     // No two enemies face each other in a row.
-    const auto opposed = [&](const Swimmer& it) { return it.y == row && it.right != right; };
+    const auto opposed = [&](const SeaObject& it) { return it.y == row && it.right != right; };
     if (std::any_of(submarines.begin(), submarines.end(), opposed)) return;
     if (std::any_of(fish.begin(), fish.end(), opposed)) return;
     (submarine ? submarines : fish)
         .push_back({right ? 0 : 9, row, right, move_speed, submarine ? kSubReload : 0});
   }
 
-  void spawn_diver(Chance& chance) {
+  void spawn_diver(EventStream& chance) {
     const bool right = chance.uniform() < 0.5;
     const auto row = static_cast<int32_t>(chance.between(1, 9));
     divers.push_back({right ? 0 : 9, row, right, kDiverSpeed});
@@ -135,7 +135,7 @@ struct Seaquest {
     if (action == kGoDown) y = step_within(y, 1, 0, 8);
   }
 
-  bool on_sub(const Swimmer& it) const { return it.x == x && it.y == y; }
+  bool on_sub(const SeaObject& it) const { return it.x == x && it.y == y; }
 
   // Here and below the newest come first.
   void move_bullets() {
@@ -150,7 +150,7 @@ struct Seaquest {
     }
   }
 
-  bool pick_up(const Swimmer& it) {
+  bool pick_up(const SeaObject& it) {
     if (!on_sub(it) || aboard >= kSeats) return false;
     ++aboard;
     return true;
@@ -158,7 +158,7 @@ struct Seaquest {
 
   void move_divers() {
     for (size_t i = divers.size(); i-- > 0;) {
-      Swimmer& it = divers[i];
+      SeaObject& it = divers[i];
       bool gone = pick_up(it);
       if (!gone && it.move_timer > 0) {
         --it.move_timer;
@@ -173,7 +173,7 @@ struct Seaquest {
 
   void move_enemies(Swimmers& enemies, bool shoot) {
     for (size_t i = enemies.size(); i-- > 0;) {
-      Swimmer& it = enemies[i];
+      SeaObject& it = enemies[i];
       bool gone = false;
       if (on_sub(it)) terminal = true;
       if (it.move_timer > 0) {
@@ -196,7 +196,7 @@ struct Seaquest {
     }
   }
 
-  void fire_back(Swimmer& it) {
+  void fire_back(SeaObject& it) {
     if (it.shot_timer > 0) {
       --it.shot_timer;
       return;
@@ -207,7 +207,7 @@ struct Seaquest {
 
   void move_enemy_bullets() {
     for (size_t i = enemy_bullets.size(); i-- > 0;) {
-      Swimmer& it = enemy_bullets[i];
+      SeaObject& it = enemy_bullets[i];
       if (on_sub(it)) terminal = true;
       it.advance();
       if (it.off_board()) {
@@ -249,20 +249,20 @@ struct Seaquest {
     ++ramp_index;
   }
 
-  void paint_with_trail(Paint& to, const Swimmers& swimmers, int32_t channel) const {
-    for (const Swimmer& it : swimmers) {
+  void paint_with_trail(ObservationChannels& to, const Swimmers& swimmers, int32_t channel) const {
+    for (const SeaObject& it : swimmers) {
       to.set(channel, it.y, it.x);
       to.set_on_board(3, it.y, it.x + (it.right ? -1 : 1));
     }
   }
 
-  void paint(Paint to) const {
+  void paint(ObservationChannels to) const {
     to.set(0, y, x);
     to.set_on_board(1, y, x + (facing_right ? -1 : 1));
     for (int32_t c = 0; c < std::max(0, oxygen) * 10 / kFullTank; ++c) to.set(7, 9, c);
     for (int32_t c = 9 - aboard; c < 9; ++c) to.set(8, 9, c);
-    for (const Swimmer& it : bullets) to.set(2, it.y, it.x);
-    for (const Swimmer& it : enemy_bullets) to.set_on_board(4, it.y, it.x);
+    for (const SeaObject& it : bullets) to.set(2, it.y, it.x);
+    for (const SeaObject& it : enemy_bullets) to.set_on_board(4, it.y, it.x);
     paint_with_trail(to, fish, 5);
     paint_with_trail(to, submarines, 6);
     paint_with_trail(to, divers, 9);

@@ -17,7 +17,7 @@ struct SpaceInvaders {
 
   explicit SpaceInvaders(bool ramps) : ramping(ramps) {}
 
-  void reset(Chance& /*chance*/) {
+  void reset(EventStream& /*chance*/) {
     cannon = 5;
     friendly = {};
     hostile = {};
@@ -34,7 +34,7 @@ struct SpaceInvaders {
     for (size_t row = 0; row < 4; ++row) aliens[row] = 0b11111100;  // columns 2 … 7
   }
 
-  Outcome play(int32_t action, Chance& /*chance*/) {
+  Outcome play(int32_t action, EventStream& /*chance*/) {
     if (action == kFire && shot_timer == 0) {
       put(friendly, 9, cannon);
       shot_timer = kReload;
@@ -122,7 +122,7 @@ struct SpaceInvaders {
     form_aliens();
   }
 
-  void paint(Paint to) const {
+  void paint(ObservationChannels to) const {
     to.set(0, 9, cannon);
     to.set(1, aliens);
     to.set(direction < 0 ? 2 : 3, aliens);

@@ -28,7 +28,7 @@ class ProportionalSampler final : public Sampler {
   }
 
   void sample(std::span<int64_t> slots, std::span<float> weights, double beta,
-              Chance& chance) override {
+              EventStream& chance) override {
     const double share = tree_.total() / static_cast<double>(slots.size());
     probabilities_.resize(slots.size());
     for (size_t i = 0; i < slots.size(); ++i) {

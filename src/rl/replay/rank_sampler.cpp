@@ -46,7 +46,7 @@ class RankSampler final : public Sampler {
   }
 
   void sample(std::span<int64_t> slots, std::span<float> weights, double beta,
-              Chance& chance) override {
+              EventStream& chance) override {
     const double share = running_[heap_.size()] / static_cast<double>(slots.size());
     probabilities_.resize(slots.size());
     for (size_t i = 0; i < slots.size(); ++i) {

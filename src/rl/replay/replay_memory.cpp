@@ -62,7 +62,7 @@ void ReplayMemory::add(const Transition& transition, double error) {
   sampler_->add(slot, error);
 }
 
-void ReplayMemory::sample(double beta, Chance& chance, ReplayBatch& batch,
+void ReplayMemory::sample(double beta, EventStream& chance, ReplayBatch& batch,
                           std::span<float> observations, std::span<float> next_observations) {
   TY_REQUIRE(size() > 0, "the replay memory is empty");
   const size_t count = batch.slots.size();

@@ -86,7 +86,7 @@ class ReplayMemory {
   void add(const Transition& transition, double error = -1);
 
   // Fills `batch` and the rows of both observations. Throws Error if nothing is there.
-  void sample(double beta, Chance& chance, ReplayBatch& batch, std::span<float> observations,
+  void sample(double beta, EventStream& chance, ReplayBatch& batch, std::span<float> observations,
               std::span<float> next_observations);
   // Of a batch that was sampled: those whose slot has been given away since are left alone.
   void update(const ReplayBatch& batch, std::span<const float> errors);

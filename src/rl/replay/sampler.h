@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "rl/env/chance.h"
+#include "rl/env/event_stream.h"
 
 namespace trainyard::rl {
 
@@ -35,7 +35,7 @@ class Sampler {
   // `slots` by their probability P, one of each of as many equal shares of it, and the weights
   // (N P)^-beta divided by the largest of the batch. At least one slot must be filled.
   virtual void sample(std::span<int64_t> slots, std::span<float> weights, double beta,
-                      Chance& chance) = 0;
+                      EventStream& chance) = 0;
   virtual double probability(int64_t slot) const = 0;
 
   // What errors the slots stand for, and the largest priority so far; for checkpoints and charts.

@@ -30,7 +30,7 @@ class UniformSampler final : public Sampler {
   void update(std::span<const int64_t> /*slots*/, std::span<const float> /*errors*/) override {}
 
   void sample(std::span<int64_t> slots, std::span<float> weights, double /*beta*/,
-              Chance& chance) override {
+              EventStream& chance) override {
     const auto count = static_cast<int64_t>(filled_.size());
     for (int64_t& slot : slots) slot = filled_[static_cast<size_t>(chance.between(0, count))];
     std::fill(weights.begin(), weights.end(), 1.0F);

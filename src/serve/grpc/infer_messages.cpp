@@ -252,7 +252,7 @@ class RequestReader {
 
   void read_output(Bytes message) {
     if (out_.request.outputs.size() == kMostItems) refuse(Status::kBadRequest, "too many outputs");
-    WantedOutput output;
+    RequestedOutput output;
     output.binary = true;
     Json parameters = Json::object();
     WireReader reader(message);
@@ -399,7 +399,7 @@ std::string write_infer_message(const InferRequest& request, const InferResult& 
   append_field(out, 2, result.version);
   if (!request.id.empty()) append_field(out, 3, request.id);
   if (!request.parameters.is_null()) append_parameters(out, 4, request.parameters);
-  std::vector<WantedOutput> wanted = request.outputs;
+  std::vector<RequestedOutput> wanted = request.outputs;
   if (wanted.empty()) {
     for (const OutputTensor& output : result.outputs) wanted.push_back({.name = output.name});
   }

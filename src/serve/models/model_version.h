@@ -65,7 +65,7 @@ class Instance {
 struct Shared {
   ComputeGate& gate;
   ResponseCache* cache = nullptr;             // null: none
-  SideWork* side = nullptr;                   // decodes pictures; null: who computes does
+  PictureWork* side = nullptr;                // decodes pictures; null: who computes does
   const std::atomic<bool>* ending = nullptr;  // loading is given up; null: never
 };
 

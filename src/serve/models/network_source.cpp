@@ -5,9 +5,9 @@
 #include "models/detection/exported.h"
 #include "models/hugging_face.h"
 #include "models/model_notes.h"
-#include "models/onnx/held_model.h"
 #include "models/onnx/metadata.h"
 #include "models/onnx/model_reader.h"
+#include "models/onnx/model_snapshot.h"
 #include "models/table_input.h"
 #include "serve/models/network.h"
 
@@ -23,7 +23,7 @@ void take_metadata(const onnx_io::Metadata& metadata, NetworkSource& source) {
 }
 
 // `origin` is what errors name.
-NetworkSource held_source(const std::shared_ptr<const onnx_io::HeldModel>& model,
+NetworkSource held_source(const std::shared_ptr<const onnx_io::ModelSnapshot>& model,
                           const std::string& origin) {
   NetworkSource source;
   try {
@@ -46,11 +46,12 @@ NetworkSource held_source(const std::shared_ptr<const onnx_io::HeldModel>& model
 }  // namespace
 
 NetworkSource file_source(const std::filesystem::path& path) {
-  return held_source(std::make_shared<const onnx_io::HeldModel>(path), path.string());
+  return held_source(std::make_shared<const onnx_io::ModelSnapshot>(path), path.string());
 }
 
 NetworkSource bytes_source(std::string bytes, const std::string& origin) {
-  return held_source(std::make_shared<const onnx_io::HeldModel>(std::move(bytes), origin), origin);
+  return held_source(std::make_shared<const onnx_io::ModelSnapshot>(std::move(bytes), origin),
+                     origin);
 }
 
 void fix_shapes(NetworkSource& source, const std::map<std::string, Shape>& shapes) {

@@ -89,8 +89,8 @@ bool is_picture(std::string_view body) {
 }
 
 // Other queries are ignored, as those of HTTP usually are.
-PictureQuestion read_question(Body picture, std::string_view accept, std::string_view query) {
-  PictureQuestion question{.picture = std::move(picture)};
+PictureRequest read_question(Body picture, std::string_view accept, std::string_view query) {
+  PictureRequest question{.picture = std::move(picture)};
   question.drawn = accept.find("image/png") != std::string_view::npos;
   constexpr std::string_view kThreshold = "threshold=";
   if (query.starts_with(kThreshold)) {
@@ -104,7 +104,7 @@ PictureQuestion read_question(Body picture, std::string_view accept, std::string
   return question;
 }
 
-HttpResponse answer_question(const PictureQuestion& question, const InferResult& result,
+HttpResponse answer_question(const PictureRequest& question, const InferResult& result,
                              const Network& network) {
   HttpResponse response;
   std::vector<detect::FoundObject> objects;

@@ -184,7 +184,8 @@ std::filesystem::path Registry::folder_of(const std::string& name) const {
 }
 
 // Both times may be 0, for files that are not there.
-Registry::Stamp Registry::stamp_of(const std::filesystem::path& folder, int64_t version) const {
+Registry::FileVersion Registry::stamp_of(const std::filesystem::path& folder,
+                                         int64_t version) const {
   const std::filesystem::path file = folder / std::to_string(version) / kModelFile;
   std::error_code problem;
   const auto bytes = std::filesystem::file_size(file, problem);
@@ -196,7 +197,7 @@ Registry::Stamp Registry::stamp_of(const std::filesystem::path& folder, int64_t 
 
 // The stamp is kept with the failure, so that poll() tries again only when the files change.
 void Registry::note_failure(const std::string& name, int64_t version, const std::string& reason,
-                            const Stamp& stamp) {
+                            const FileVersion& stamp) {
   const std::lock_guard lock(mutex_);
   Version& entry = models_[name][version];
   // An older one goes on.
@@ -209,7 +210,7 @@ void Registry::note_failure(const std::string& name, int64_t version, const std:
 }
 
 std::string Registry::load_version(const std::string& name, const ModelConfig& config,
-                                   int64_t version, const Stamp& stamp) {
+                                   int64_t version, const FileVersion& stamp) {
   const std::filesystem::path folder = options_.repository / name;
   return load_version(name, config, version, stamp, [&] {
     const std::filesystem::path file = folder / std::to_string(version) / kModelFile;
@@ -221,7 +222,7 @@ std::string Registry::load_version(const std::string& name, const ModelConfig& c
 }
 
 std::string Registry::load_version(const std::string& name, const ModelConfig& config,
-                                   int64_t version, const Stamp& stamp,
+                                   int64_t version, const FileVersion& stamp,
                                    const std::function<NetworkSource()>& open) {
   {
     const std::lock_guard lock(mutex_);
@@ -294,7 +295,7 @@ void Registry::load_model(const std::string& name, const Json& override, bool on
   std::string reasons;
   // Whether it is being served afterwards.
   const auto bring = [&](int64_t version) {
-    const Stamp stamp = stamp_of(folder, version);
+    const FileVersion stamp = stamp_of(folder, version);
     {
       const std::lock_guard lock(mutex_);
       const Version& known = models_[name][version];

@@ -80,40 +80,40 @@ class Registry {
   // Loads what has changed on the disk, unloads what is gone.
   void poll();
   // For what takes longer than connections may wait.
-  SideWork& side_work() { return side_; }
+  PictureWork& side_work() { return side_; }
 
   void shut_down(std::chrono::milliseconds limit);
   const ResponseCache* cache() const { return cache_ ? &*cache_ : nullptr; }
 
  private:
   // What tells whether a file is the one that was loaded.
-  struct Stamp {
+  struct FileVersion {
     int64_t bytes = 0;
     int64_t time = 0;
     int64_t config_time = 0;
-    bool operator==(const Stamp&) const = default;
+    bool operator==(const FileVersion&) const = default;
   };
   struct Version {
     std::shared_ptr<ModelVersion> serving;  // null: none
     VersionState state = VersionState::kLoading;
     std::string reason;
-    Stamp stamp;
+    FileVersion stamp;
   };
   using Versions = std::map<int64_t, Version>;
 
   Shared shared() { return {gate_, cache_ ? &*cache_ : nullptr, &side_, &ending_}; }
   std::filesystem::path folder_of(const std::string& name) const;
-  Stamp stamp_of(const std::filesystem::path& folder, int64_t version) const;
+  FileVersion stamp_of(const std::filesystem::path& folder, int64_t version) const;
   void load_model(const std::string& name, const Json& override, bool only_changed);
   // `config` replaces the configuration file; null: there is none.
   ModelConfig config_of(const std::string& name, const Json& config) const;
   // Empty if it was loaded, otherwise why not.
   std::string load_version(const std::string& name, const ModelConfig& config, int64_t version,
-                           const Stamp& stamp);
+                           const FileVersion& stamp);
   std::string load_version(const std::string& name, const ModelConfig& config, int64_t version,
-                           const Stamp& stamp, const std::function<NetworkSource()>& open);
+                           const FileVersion& stamp, const std::function<NetworkSource()>& open);
   void note_failure(const std::string& name, int64_t version, const std::string& reason,
-                    const Stamp& stamp);
+                    const FileVersion& stamp);
   void retire(const std::string& name, const std::vector<int64_t>& kept);
   // In the order of their names; nothing if the repository cannot be read now.
   std::optional<std::vector<std::string>> folders() const;
@@ -129,7 +129,7 @@ class Registry {
   RegistryOptions options_;
   ComputeGate gate_;
   std::optional<ResponseCache> cache_;
-  SideWork side_;
+  PictureWork side_;
   std::atomic<bool> starting_{false};
   std::atomic<bool> ending_{false};
   std::mutex loading_;  // one change at a time

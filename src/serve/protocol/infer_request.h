@@ -29,7 +29,7 @@ struct InputTensor {
   std::vector<std::string> texts = {};  // BYTES only
 };
 
-struct WantedOutput {
+struct RequestedOutput {
   std::string name;
   bool binary = false;
   int64_t classes = 0;                     // > 0: the best so many, as "value:index:label"
@@ -49,9 +49,9 @@ struct RequestTimes {
 struct InferRequest {
   std::string id;
   std::vector<InputTensor> inputs;
-  std::vector<WantedOutput> outputs;  // empty: all
-  bool all_binary = false;            // where `outputs` says nothing
-  int64_t priority = 0;               // 1 is the highest, 0 the model's default
+  std::vector<RequestedOutput> outputs;  // empty: all
+  bool all_binary = false;               // where `outputs` says nothing
+  int64_t priority = 0;                  // 1 is the highest, 0 the model's default
   std::optional<std::chrono::microseconds> timeout;
   Json parameters = {};  // to be echoed; null: none
   // Whatever holds the inputs' bytes.

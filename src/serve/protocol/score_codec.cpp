@@ -243,7 +243,8 @@ template <typename F>
 void for_outputs(const InferRequest& request, const InferResult& result, F&& f) {
   for (const OutputTensor& output : result.outputs) {
     bool wanted = request.outputs.empty();
-    for (const WantedOutput& named : request.outputs) wanted = wanted || named.name == output.name;
+    for (const RequestedOutput& named : request.outputs)
+      wanted = wanted || named.name == output.name;
     if (wanted) f(output);
   }
 }

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/early_numbers.h"
 #include "base/json.h"
-#include "base/numbers_ahead.h"
 #include "http/body.h"
 #include "serve/protocol/infer_request.h"
 
@@ -21,7 +21,7 @@ namespace trainyard::serve {
 // regions that tensors may lie in, null if there is none. Throws RequestError or Error naming
 // field, expected and got.
 InferRequest read_v2_request(const Body& body, std::optional<size_t> json_bytes,
-                             const NumbersAhead* ahead = nullptr,
+                             const EarlyNumbers* ahead = nullptr,
                              const SharedMemory* memory = nullptr);
 
 // The whole body as the one input (Inference-Header-Content-Length: 0); it is BYTES, or the numbers

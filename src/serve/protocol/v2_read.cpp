@@ -15,9 +15,9 @@ constexpr size_t kMostTensors = 1024;
 constexpr int kMostNested = 100;
 
 // The binary tensors behind the JSON, taken from the front.
-class Blobs {
+class BinaryTensors {
  public:
-  explicit Blobs(std::string_view bytes) : left_(bytes) {}
+  explicit BinaryTensors(std::string_view bytes) : left_(bytes) {}
 
   std::string_view take(size_t size, std::string_view where) {
     if (size > left_.size()) {
@@ -51,7 +51,7 @@ struct DraftInput {
 class RequestReader {
  public:
   RequestReader(const Body& body, std::string_view json, std::string_view blobs,
-                const NumbersAhead* ahead, const SharedMemory* memory)
+                const EarlyNumbers* ahead, const SharedMemory* memory)
       : body_(body),
         reader_(json, "the request", {.max_depth = kMostNested}),
         blobs_(blobs),
@@ -82,7 +82,7 @@ class RequestReader {
     }
     reader_.finish();
     if (!has_inputs) refuse(Status::kBadRequest, "the request has no field 'inputs'");
-    for (WantedOutput& output : request_.outputs) {
+    for (RequestedOutput& output : request_.outputs) {
       // The request's default holds where the output itself said nothing.
       if (!said_binary_[static_cast<size_t>(&output - request_.outputs.data())]) {
         output.binary = request_.all_binary;
@@ -262,7 +262,7 @@ class RequestReader {
     }
   }
 
-  void read_output_parameter(const std::string& name, WantedOutput& output, bool& said,
+  void read_output_parameter(const std::string& name, RequestedOutput& output, bool& said,
                              Json& shared) {
     if (name == "binary_data") {
       output.binary = reader_.boolean();
@@ -280,7 +280,7 @@ class RequestReader {
   }
 
   void read_output() {
-    WantedOutput output;
+    RequestedOutput output;
     bool said = false;
     Json shared = Json::object();
     std::string key;
@@ -338,9 +338,9 @@ class RequestReader {
 
   Body body_;
   JsonReader reader_;
-  Blobs blobs_;
+  BinaryTensors blobs_;
   bool has_blobs_;
-  const NumbersAhead* ahead_;
+  const EarlyNumbers* ahead_;
   const SharedMemory* memory_;
   InferRequest request_;
   std::vector<DraftInput> drafts_;
@@ -432,7 +432,7 @@ std::shared_ptr<const InferRequest> without_inputs(const InferRequest& request) 
 }
 
 InferRequest read_v2_request(const Body& body, std::optional<size_t> json_bytes,
-                             const NumbersAhead* ahead, const SharedMemory* memory) {
+                             const EarlyNumbers* ahead, const SharedMemory* memory) {
   const std::string_view whole = *body;
   if (json_bytes && *json_bytes > whole.size()) {
     refuse(Status::kBadRequest, "Inference-Header-Content-Length is {}, but the body has {} bytes",

@@ -41,7 +41,7 @@ class ResponseWriter {
         write_output({.name = output.name, .binary = request_.all_binary}, output);
       }
     }
-    for (const WantedOutput& wanted : request_.outputs) {
+    for (const RequestedOutput& wanted : request_.outputs) {
       write_output(wanted, find_output(result_, wanted.name));
     }
     json_ += "]}";
@@ -80,12 +80,12 @@ class ResponseWriter {
   }
 
   // A tensor whose place is not the answer.
-  void write_to_memory(const WantedOutput& wanted, std::string_view bytes) {
+  void write_to_memory(const RequestedOutput& wanted, std::string_view bytes) {
     write_shared(*wanted.shared, bytes, wanted.name);
     json_ += ",\"parameters\":" + shared_parameters(*wanted.shared, bytes.size()).dump(-1) + "}";
   }
 
-  void write_output(const WantedOutput& wanted, const OutputTensor& output) {
+  void write_output(const RequestedOutput& wanted, const OutputTensor& output) {
     const Tensor& tensor = output.data;
     if (wanted.classes > 0) {
       const auto [texts, dims] = best_classes(tensor, wanted.classes, labels_, result_.has_rows);
@@ -104,7 +104,7 @@ class ResponseWriter {
     json_ += '}';
   }
 
-  void write_texts(const WantedOutput& wanted, std::span<const std::string> texts,
+  void write_texts(const RequestedOutput& wanted, std::span<const std::string> texts,
                    std::span<const int64_t> dims) {
     open(wanted.name, "BYTES", dims);
     if (wanted.shared) return write_to_memory(wanted, join_texts(texts));

@@ -78,7 +78,7 @@ void check_extra(const Network& network, const InferRequest& request) {
 // Once is enough: a name repeated a thousand times would make a small request a huge answer.
 void check_outputs(const Network& network, const InferRequest& request) {
   std::set<std::string_view> seen;
-  for (const WantedOutput& wanted : request.outputs) {
+  for (const RequestedOutput& wanted : request.outputs) {
     if (!seen.insert(wanted.name).second) {
       refuse(Status::kBadRequest, "output '{}' already exists in request: ask for it once",
              wanted.name);

@@ -102,13 +102,13 @@ void SlowWork::work() {
   }
 }
 
-SideWork::SideWork(int cores) : usual_(cores), large_(std::max(1, cores / 2), kNice) {}
+PictureWork::PictureWork(int cores) : usual_(cores), large_(std::max(1, cores / 2), kNice) {}
 
-SlowWork& SideWork::of(int64_t pixels) {
+SlowWork& PictureWork::of(int64_t pixels) {
   return pixels <= kUsualPixels ? usual_ : large_;
 }
 
-void SideWork::finish() {
+void PictureWork::finish() {
   usual_.finish();
   large_.finish();
 }

@@ -59,9 +59,9 @@ class SlowWork {
 
 // What is usual has threads of its own: it waits for nothing that is larger. The rest shares half
 // of the cores, and gives way to other threads where it can.
-class SideWork {
+class PictureWork {
  public:
-  explicit SideWork(int cores);
+  explicit PictureWork(int cores);
 
   // For work whose pieces have so many pixels at most.
   SlowWork& of(int64_t pixels);

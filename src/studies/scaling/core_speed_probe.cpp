@@ -1,4 +1,4 @@
-#include "studies/scaling/core_yardstick.h"
+#include "studies/scaling/core_speed_probe.h"
 
 #include <algorithm>
 
@@ -29,18 +29,18 @@ runtime::Executable compile_graph(int threads) {
 
 }  // namespace
 
-CoreYardstick::CoreYardstick(int threads)
+CoreSpeedProbe::CoreSpeedProbe(int threads)
     : executable_(compile_graph(threads)), context_(executable_) {
   runtime::fill_inputs(context_, executable_, /*seed=*/1);
 }
 
-int64_t CoreYardstick::rounds_in(double seconds) {
+int64_t CoreSpeedProbe::rounds_in(double seconds) {
   constexpr int64_t kTrial = 50;
   run(kTrial);
   return std::max(int64_t{1}, static_cast<int64_t>(seconds / run(kTrial) * kTrial));
 }
 
-double CoreYardstick::run(int64_t rounds) {
+double CoreSpeedProbe::run(int64_t rounds) {
   const Stopwatch watch;
   for (int64_t i = 0; i < rounds; ++i) context_.run();
   return watch.seconds();

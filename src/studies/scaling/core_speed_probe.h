@@ -10,9 +10,9 @@ namespace trainyard::measure {
 // A convolution again and again on data that stay in a core's own caches: it needs no memory and
 // sends nothing. What it loses beside other workers (a lower clock, cores that share their units or
 // are shared with strangers), no training keeps.
-class CoreYardstick {
+class CoreSpeedProbe {
  public:
-  explicit CoreYardstick(int threads);
+  explicit CoreSpeedProbe(int threads);
 
   // How often the work fits into this many seconds, at the speed of now; at least once.
   int64_t rounds_in(double seconds);

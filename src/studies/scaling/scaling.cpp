@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/stopwatch.h"
 #include "engine/bench.h"
-#include "studies/scaling/core_yardstick.h"
+#include "studies/scaling/core_speed_probe.h"
 #include "train/replicas.h"
 #include "train/run_parts.h"
 #include "train/step_memory.h"
@@ -33,7 +33,7 @@ struct Sums {
 class Measurement {
  public:
   Measurement(const train::TrainConfig& config, const Graph& model, const data::Dataset& training,
-              const train::WorkerSeat& place, train::Replicas& replicas, double rate)
+              const train::WorkerIdentity& place, train::Replicas& replicas, double rate)
       : replicas_(replicas),
         rate_(rate),
         step_(model, train::step_options(config, place, train::named_objective(config))),
@@ -136,7 +136,7 @@ double mean_median(train::Replicas& replicas, const std::vector<double>& mine) {
 }
 
 // Times of the same work, turn after turn.
-struct Turns {
+struct TurnTimes {
   std::vector<double> at_once;  // by this worker beside all others
   std::vector<double> alone;    // by one while the others rest, each in its turn; 0 if not its turn
 
@@ -154,7 +154,7 @@ struct Turns {
   }
 };
 
-double median_alone(train::Replicas& replicas, Turns& turns) {
+double median_alone(train::Replicas& replicas, TurnTimes& turns) {
   replicas.sum(turns.alone);
   return median_of(turns.alone);
 }
@@ -174,14 +174,14 @@ void measure_losses(train::Replicas& replicas, Measurement& measurement, int thr
     const Sums sums = measurement.run(1);
     return sums.step_s - sums.data_s;
   };
-  CoreYardstick yardstick(threads);
+  CoreSpeedProbe yardstick(threads);
   double rounds = replicas.leads() ? static_cast<double>(yardstick.rounds_in(point.median_s)) : 0;
   replicas.sum({&rounds, 1});
   const auto only_cores = [&] { return yardstick.run(static_cast<int64_t>(rounds)); };
 
-  Turns together;
-  Turns silent;
-  Turns cores;
+  TurnTimes together;
+  TurnTimes silent;
+  TurnTimes cores;
   const auto step_together = [&] {
     replicas.set_silent(false);
     together.add_at_once(replicas, step);

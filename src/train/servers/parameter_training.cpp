@@ -101,8 +101,8 @@ class WorkerRun {
   // Worker 0.
   ServerTrainResult lead(const data::Dataset& test, const runs::RunDirectory& directory,
                          const TrainHooks& hooks) {
-    data::Loader test_loader(test,
-                             train::test_loader(config_, WorkerSeat{}, loader_.augmentations()));
+    data::Loader test_loader(
+        test, train::test_loader(config_, WorkerIdentity{}, loader_.augmentations()));
     log_.emplace(config_, hash_, &directory, hooks);
     result_.workers.resize(static_cast<size_t>(options_.workers));
     for (const std::vector<ParameterPiece>& pieces : map_.pieces) {
@@ -462,7 +462,7 @@ ServerTrainResult train_with_servers(const Task& task, dist::Communicator& comm,
       task.objective);
   step_settings.update = false;
   const OptimizerOptions& optimizer = step_settings.training.optimizer;
-  data::Loader loader(training, training_loader(own, WorkerSeat{}, training));
+  data::Loader loader(training, training_loader(own, WorkerIdentity{}, training));
   if (comm.rank() >= options.workers) {
     // What to serve follows from the network alone; nothing of it is compiled here.
     const std::vector<runs::NamedType> parameters =

@@ -26,7 +26,7 @@ TEST(Plan, CheapestFirstAndEveryPriceHasItsDate) {
   ASSERT_FALSE(plan.offers.empty());
   double last = 0;
   size_t priced = 0;
-  for (const Offer& offer : plan.offers) {
+  for (const RentableInstance& offer : plan.offers) {
     if (!offer.usd_per_hour) continue;
     ++priced;
     EXPECT_EQ(offer.date.size(), 10U);
@@ -44,7 +44,7 @@ TEST(Plan, PricesAreThoseOfTheCatalog) {
       "name: a\ncommand: x\ntime_limit: 2h\nnodes: 2\nmachine: {accelerator: v100, count: 4}\n");
   const Plan plan = plan_job(job, options());
   bool seen = false;
-  for (const Offer& offer : plan.offers) {
+  for (const RentableInstance& offer : plan.offers) {
     if (offer.machine != "ml.p3.8xlarge") continue;
     seen = true;
     EXPECT_DOUBLE_EQ(*offer.usd_per_hour, 2 * 12.24);
@@ -60,7 +60,7 @@ TEST(Plan, GooglePricesAMachineAndItsAccelerators) {
   const Plan plan = plan_job(
       job_of("name: a\ncommand: x\ntime_limit: 1h\nmachine: {accelerator: t4, count: 1}\n"),
       options());
-  for (const Offer& offer : plan.offers) {
+  for (const RentableInstance& offer : plan.offers) {
     if (offer.platform == "vertex" && offer.machine == "n1-standard-8") {
       EXPECT_NEAR(*offer.usd_per_hour, 0.38 + 0.35, 1e-9);
       EXPECT_EQ(offer.date, "2026-08-21");
@@ -100,7 +100,8 @@ TEST(Plan, AcceleratorsThatTheCommandCannotUseAreWarnedOf) {
   EXPECT_FALSE(plan.workload);
   ASSERT_FALSE(plan.notes.empty());
   EXPECT_NE(plan.notes[0].find("runs on processors alone"), std::string::npos) << plan.notes[0];
-  for (const Offer& offer : plan.offers) EXPECT_EQ(offer.time, TimeOrigin::kLimit) << offer.machine;
+  for (const RentableInstance& offer : plan.offers)
+    EXPECT_EQ(offer.time, TimeOrigin::kLimit) << offer.machine;
   std::vector<std::string> warnings;
   read_job(job_yaml(idle), "job.yaml", warnings);
   ASSERT_EQ(warnings.size(), 1U);
@@ -130,7 +131,7 @@ TEST(Plan, AcceleratorsThatTheCommandCannotUseAreWarnedOf) {
   const Job processors = job_of(text + "platforms: {sagemaker: {instance_type: ml.c5.18xlarge}}\n");
   EXPECT_EQ(idle_accelerators(processors), "");
   bool seen = false;
-  for (const Offer& offer : plan_job(processors, options()).offers) {
+  for (const RentableInstance& offer : plan_job(processors, options()).offers) {
     if (offer.machine != "ml.c5.18xlarge") continue;
     EXPECT_EQ(offer.time, TimeOrigin::kPredicted);
     seen = true;
@@ -144,7 +145,7 @@ TEST(Plan, AMachineIsPredictedWithItsOwnBoardAndLinks) {
       "name: a\nimage: i\ncommand: python x.py\nnodes: 4\nmachine: {accelerator: v100, count: 4}\n"
       "workload: {model: vgg16, batch: 512, epochs: 1, images: 1281167}\n");
   std::map<std::string, double> hours;
-  for (const Offer& offer : plan_job(job, options()).offers) {
+  for (const RentableInstance& offer : plan_job(job, options()).offers) {
     if (offer.hours) hours[offer.machine] = *offer.hours;
   }
   // NVLink and 10 Gbit/s; PCI Express and an unknown network; PCI Express and InfiniBand.

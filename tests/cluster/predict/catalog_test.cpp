@@ -49,7 +49,7 @@ TEST(Instances, EveryRowHasAKeyItsSourcesAndLinksThatExist) {
 // "H100" is the market name of boards that differ in speed and in what connects them.
 TEST(Instances, ABoardIsOfferedWithItsOwnLinks) {
   const Catalog catalog = Catalog::built_in();
-  for (const Offer& offer : catalog.offers()) {
+  for (const RentableInstance& offer : catalog.offers()) {
     SCOPED_TRACE(offer.instance);
     if (offer.device == "h100") {
       EXPECT_EQ(offer.inside, "nvlink4");
@@ -58,24 +58,24 @@ TEST(Instances, ABoardIsOfferedWithItsOwnLinks) {
     EXPECT_GE(offer.devices, 1);
     EXPECT_FALSE(offer.inside.empty() && offer.devices > 1);
   }
-  const Offer& nvl = catalog.offer("Standard_NC40ads_H100_v5");
+  const RentableInstance& nvl = catalog.offer("Standard_NC40ads_H100_v5");
   EXPECT_EQ(nvl.device, "h100-nvl");
   EXPECT_EQ(nvl.devices, 1);
   EXPECT_EQ(nvl.network, "40gbe");
-  const Offer& l4 = catalog.offer("g6.xlarge");
+  const RentableInstance& l4 = catalog.offer("g6.xlarge");
   EXPECT_EQ(l4.network_text(), "up to 10gbe");
   EXPECT_EQ(catalog.offer("p4de.24xlarge").usd_per_hour, 40.96575);
 }
 
 TEST(Instances, GoogleRentsMachinesAndAcceleratorsApart) {
   const Catalog catalog = Catalog::built_in();
-  const Offer& whole = catalog.offer("a2-highgpu-8g");
+  const RentableInstance& whole = catalog.offer("a2-highgpu-8g");
   EXPECT_NEAR(whole.usd_per_hour, 5.91582 + 23.47126, 1e-9);
   EXPECT_TRUE(whole.complete);
-  const Offer& parts = catalog.offer("a3-highgpu-8g");
+  const RentableInstance& parts = catalog.offer("a3-highgpu-8g");
   EXPECT_NEAR(parts.usd_per_hour, 78.3724, 1e-9);
   EXPECT_FALSE(parts.complete);
-  const Offer& attached = catalog.offer("n1-standard-8 with 4 NVIDIA_TESLA_T4");
+  const RentableInstance& attached = catalog.offer("n1-standard-8 with 4 NVIDIA_TESLA_T4");
   EXPECT_NEAR(attached.usd_per_hour, 0.38 + 1.4, 1e-9);
   EXPECT_EQ(attached.device, "t4");
   EXPECT_EQ(attached.devices, 4);

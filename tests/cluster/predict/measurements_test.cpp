@@ -136,12 +136,12 @@ TEST(Validation, PublishedRowsArePredictedWithinTheStatedErrors) {
   Networks networks([](const std::string& name) { return models::build_model(name); });
   const std::vector<Measurement> rows = published_measurements();
   const Validation validation(catalog, networks, rows);
-  std::map<Subject, std::vector<Score>> by_subject;
+  std::map<MeasuredTask, std::vector<Score>> by_subject;
   for (const Score& score : validation.score()) by_subject[score.subject].push_back(score);
-  EXPECT_LE(summarize(by_subject[Subject::kTraining]).mape, kTrainingMape);
-  EXPECT_LE(summarize(by_subject[Subject::kScaling]).mape, kScalingMape);
-  EXPECT_LE(summarize(by_subject[Subject::kInference]).mape, kInferenceMape);
-  EXPECT_GT(by_subject[Subject::kTraining].size(), 200u);
+  EXPECT_LE(summarize(by_subject[MeasuredTask::kTraining]).mape, kTrainingMape);
+  EXPECT_LE(summarize(by_subject[MeasuredTask::kScaling]).mape, kScalingMape);
+  EXPECT_LE(summarize(by_subject[MeasuredTask::kInference]).mape, kInferenceMape);
+  EXPECT_GT(by_subject[MeasuredTask::kTraining].size(), 200u);
   const std::string page = read_file(TY_DOCS_DIR "/results/validation.md");
   for (const auto& [subject, scores] : by_subject) {
     const std::string row = overview_row(subject_name(subject), summarize(scores));

@@ -47,7 +47,7 @@ TEST(Plan, EveryOfferIsPredictedWithItsOwnLinksAndOnce) {
   std::set<std::tuple<std::string, int64_t>> seen;
   for (const PlanChoice& choice : plan.choices) {
     SCOPED_TRACE(choice.offer);
-    const predict::Offer& offer = catalog.offer(choice.offer);
+    const predict::RentableInstance& offer = catalog.offer(choice.offer);
     EXPECT_EQ(choice.device, offer.device);
     EXPECT_EQ(choice.inside, offer.inside);
     EXPECT_EQ(choice.network, offer.network_text());

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cluster/transformer/fleet.h"
+#include "cluster/transformer/device_counts.h"
 #include "cluster/transformer/model_catalog.h"
 #include "cluster/transformer/target.h"
 
@@ -29,29 +29,29 @@ TEST(Goodput, CheckpointsHoldWeightsAndOptimizer) {
   EXPECT_LT(checkpoint_bytes(model, Mapping{.lora = 16}), 1e9);
 }
 
-TEST(Fleet, KeepsToTheDeadline) {
+TEST(DeviceCountPlan, KeepsToTheDeadline) {
   const predict::Catalog catalog = predict::Catalog::built_in();
   const Machine machine = machine_of(catalog, "h100");
   const Factors& factors = stack_for("megatron-core", false).factors;
   Mapping wanted{.workers = 64, .batch = 256};
   wanted.sequence = 4096;
-  Errand errand;
-  errand.tokens = 1e11;
-  errand.usd_per_hour = 2;
+  TrainingGoal goal;
+  goal.tokens = 1e11;
+  goal.usd_per_hour = 2;
   const auto found = [&] {
-    return find_fleets(model_of("llama-2-7b"), machine, factors, wanted, errand);
+    return plan_device_counts(model_of("llama-2-7b"), machine, factors, wanted, goal);
   };
   const double most = found().best_first.back().time.hours;
-  errand.deadline_hours = most / 4;
-  const Fleet cheapest = found().best_first.front();
+  goal.deadline_hours = most / 4;
+  const DeviceCountPlan cheapest = found().best_first.front();
   EXPECT_TRUE(cheapest.good);
-  EXPECT_LE(cheapest.time.hours, errand.deadline_hours);
-  errand.budget_usd = 1.01 * cheapest.time.usd;
-  EXPECT_LE(found().best_first.front().time.usd, errand.budget_usd);
+  EXPECT_LE(cheapest.time.hours, goal.deadline_hours);
+  goal.budget_usd = 1.01 * cheapest.time.usd;
+  EXPECT_LE(found().best_first.front().time.usd, goal.budget_usd);
   ASSERT_FALSE(found().unfit.empty());
   EXPECT_EQ(found().unfit.front().workers, 1);
   EXPECT_NE(found().unfit.front().reason.find("does not fit"), std::string::npos);
-  errand.deadline_hours = 1e-3;
+  goal.deadline_hours = 1e-3;
   EXPECT_FALSE(found().best_first.front().good);
 }
 

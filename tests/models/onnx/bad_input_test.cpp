@@ -10,8 +10,8 @@
 #include "base/file.h"
 #include "base/random.h"
 #include "models/onnx/fixture.h"
-#include "models/onnx/held_model.h"
 #include "models/onnx/import.h"
+#include "models/onnx/model_snapshot.h"
 
 namespace trainyard::onnx_io {
 namespace {
@@ -275,7 +275,7 @@ TEST(BadInput, AHeldModelKeepsItsExternalData) {
   add_node(model, "Neg", {"w"}, {"z"});
   add_output(model, "z", {"2"});
   write_file(folder.path() / "m.onnx", model.SerializeAsString());
-  const HeldModel held(folder.path() / "m.onnx");
+  const ModelSnapshot held(folder.path() / "m.onnx");
   const auto weights = [&] {
     const Graph graph = held.import({});
     const Tensor& w = *graph.value(graph.find_value("w")).constant;

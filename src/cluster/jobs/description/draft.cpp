@@ -39,7 +39,7 @@ void Draft::put(std::string_view field, std::string_view path, Json value) {
 // A field may need several places; the table then lists them together.
 void Draft::says(std::string_view field, std::string_view path, std::string value) {
   paths_.emplace_back(path, field);
-  for (Correspondence& known : rendering_.fields) {
+  for (FieldMapping& known : rendering_.fields) {
     if (known.field != field) continue;
     known.path += fmt::format(", {}", path);
     if (known.value != value) known.value += fmt::format(", {}", value);

@@ -14,7 +14,7 @@
 namespace trainyard::jobs {
 
 // A field of the job in the words of a platform.
-struct Correspondence {
+struct FieldMapping {
   std::string field;  // "machine.count"
   std::string path;   // "ResourceConfig.InstanceType"; empty: it has no place there
   std::string value;
@@ -46,7 +46,7 @@ struct Step {
 struct Rendering {
   std::string platform;
   std::vector<RenderedFile> files;  // the first is the job's own
-  std::vector<Correspondence> fields;
+  std::vector<FieldMapping> fields;
   std::vector<Note> notes;    // what was changed, assumed or has to be filled in
   std::vector<Note> missing;  // what the platform cannot express
   std::vector<Step> steps;

@@ -69,9 +69,8 @@ std::string uri_for(const Job& job, std::string_view platform, const std::string
 }
 
 // How each place is written in the command, and how this platform shows it.
-std::vector<KnownPlace> known_places(const Job& job, std::string_view platform,
-                                     const Shown& shown) {
-  std::vector<KnownPlace> places;
+std::vector<PlacePath> known_places(const Job& job, std::string_view platform, const Shown& shown) {
+  std::vector<PlacePath> places;
   const auto add = [&](std::string_view kind, const DataPlace& place) {
     DataPlace here = place;
     here.uri = uri_for(job, platform, place.name, place.uri);
@@ -88,14 +87,14 @@ std::vector<KnownPlace> known_places(const Job& job, std::string_view platform,
 // Every placeholder must be known: a command with "{inputs.x}" left in it would fail only after
 // hours in a queue.
 std::vector<std::string> filled(const Job& job, const std::vector<std::string>& words,
-                                const std::vector<KnownPlace>& places) {
+                                const std::vector<PlacePath>& places) {
   std::vector<std::string> out;
   for (std::string word : words) {
-    for (const KnownPlace& place : places) word = replaced(word, place.placeholder, place.shown);
+    for (const PlacePath& place : places) word = replaced(word, place.placeholder, place.shown);
     const std::string left = left_placeholder(word);
     if (!left.empty()) {
       std::vector<std::string> known;
-      for (const KnownPlace& place : places) known.push_back(place.placeholder);
+      for (const PlacePath& place : places) known.push_back(place.placeholder);
       job.fail("command", fmt::format("'{}' names no input or output of the job.{}", left,
                                       did_you_mean(left, known)));
     }
@@ -105,15 +104,15 @@ std::vector<std::string> filled(const Job& job, const std::vector<std::string>& 
 }
 
 std::vector<std::string> emptied(const std::vector<std::string>& words,
-                                 const std::vector<KnownPlace>& places) {
+                                 const std::vector<PlacePath>& places) {
   // Longer paths first: one may lie in another.
-  std::vector<KnownPlace> ordered = places;
-  std::stable_sort(ordered.begin(), ordered.end(), [](const KnownPlace& a, const KnownPlace& b) {
+  std::vector<PlacePath> ordered = places;
+  std::stable_sort(ordered.begin(), ordered.end(), [](const PlacePath& a, const PlacePath& b) {
     return a.shown.size() > b.shown.size();
   });
   std::vector<std::string> out = words;
   for (std::string& word : out) {
-    for (const KnownPlace& place : ordered) word = replaced(word, place.shown, place.placeholder);
+    for (const PlacePath& place : ordered) word = replaced(word, place.shown, place.placeholder);
   }
   return out;
 }

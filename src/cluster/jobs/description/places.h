@@ -25,7 +25,7 @@ std::string uri_for(const Job& job, std::string_view platform, const std::string
                     const std::string& uri);
 
 // What stands where a platform knows a place: its path in the container, or a variable.
-struct KnownPlace {
+struct PlacePath {
   std::string placeholder;  // "{inputs.train}"
   std::string shown;        // "/opt/ml/input/data/train"
 };
@@ -33,14 +33,14 @@ struct KnownPlace {
 // All placeholders of the job, each as `shown` says (kind: inputs, outputs or checkpoints). The
 // last argument of `shown` is the URI for the platform.
 using Shown = std::function<std::string(std::string_view kind, const DataPlace& place)>;
-std::vector<KnownPlace> known_places(const Job& job, std::string_view platform, const Shown& shown);
+std::vector<PlacePath> known_places(const Job& job, std::string_view platform, const Shown& shown);
 
 // Words with placeholders replaced; throws Error for a placeholder that the job has no place for.
 std::vector<std::string> filled(const Job& job, const std::vector<std::string>& words,
-                                const std::vector<KnownPlace>& places);
+                                const std::vector<PlacePath>& places);
 // The other way round: what is shown becomes a placeholder again.
 std::vector<std::string> emptied(const std::vector<std::string>& words,
-                                 const std::vector<KnownPlace>& places);
+                                 const std::vector<PlacePath>& places);
 
 // The command of a job that starts again: `resume`, or what trainyard train needs for it; empty if
 // there is none but the command itself.

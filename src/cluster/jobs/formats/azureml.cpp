@@ -26,7 +26,7 @@ bool is_reachable(const std::string& uri) {
          uri.starts_with("azureml:");
 }
 
-std::vector<KnownPlace> places_of(const Job& job) {
+std::vector<PlacePath> places_of(const Job& job) {
   return known_places(job, kPlatform, [](std::string_view kind, const DataPlace& place) {
     if (!is_reachable(place.uri)) return place.uri;
     if (kind == "checkpoints") return std::string("${{outputs.checkpoints}}");

@@ -27,7 +27,7 @@ bool has_bucket(const std::string& uri) {
   return scheme == "s3" || scheme == "cos";
 }
 
-std::vector<KnownPlace> places_of(const Job& job) {
+std::vector<PlacePath> places_of(const Job& job) {
   return known_places(job, kPlatform, [](std::string_view kind, const DataPlace& place) {
     if (!has_bucket(place.uri)) return place.uri;
     if (kind == "inputs") return "${DATA_DIR}/" + place.name;

@@ -64,7 +64,7 @@ bool put_claim(Draft& draft, const std::string& pod, std::string_view field, con
 
 }  // namespace
 
-std::vector<KnownPlace> places_of(const Job& job) {
+std::vector<PlacePath> places_of(const Job& job) {
   return known_places(job, kPlatform, [](std::string_view kind, const DataPlace& place) {
     return is_claim(place.uri) ? mount_path(kind, place) : place.uri;
   });

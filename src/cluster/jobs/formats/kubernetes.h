@@ -11,7 +11,7 @@ namespace trainyard::jobs::kubernetes {
 
 constexpr std::string_view kPlatform = "kubernetes";
 
-std::vector<KnownPlace> places_of(const Job& job);
+std::vector<PlacePath> places_of(const Job& job);
 
 // apiVersion, kind and metadata; `tail` characters of the name are left for what the operator adds.
 std::string put_head(Draft& draft, const char* api, const char* kind, size_t tail);

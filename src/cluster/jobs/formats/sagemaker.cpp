@@ -26,7 +26,7 @@ std::string sagemaker_path(const Job& job, std::string_view kind, const DataPlac
                                                 : "/opt/ml/output/data/" + place.name;
 }
 
-std::vector<KnownPlace> sagemaker_places(const Job& job) {
+std::vector<PlacePath> sagemaker_places(const Job& job) {
   return known_places(job, kPlatform, [&](std::string_view kind, const DataPlace& place) {
     const bool s3 = parse_uri(place.uri).scheme == "s3";
     return s3 || kind == "outputs" ? sagemaker_path(job, kind, place) : place.uri;

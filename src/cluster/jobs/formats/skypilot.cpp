@@ -30,7 +30,7 @@ std::string mount_path(std::string_view kind, const DataPlace& place) {
   return kind == "checkpoints" ? "/checkpoints" : fmt::format("/{}/{}", kind, place.name);
 }
 
-std::vector<KnownPlace> places_of(const Job& job) {
+std::vector<PlacePath> places_of(const Job& job) {
   return known_places(job, kPlatform, [](std::string_view kind, const DataPlace& place) {
     return is_mountable(place.uri) ? mount_path(kind, place) : place.uri;
   });
@@ -119,7 +119,7 @@ std::string launch_line(const Job& job) {
 
 void put_run(Draft& draft) {
   const Job& job = draft.job();
-  const std::vector<KnownPlace> places = places_of(job);
+  const std::vector<PlacePath> places = places_of(job);
   std::string run = slurm::array_line("start", filled(job, job.command, places)) + "\n";
   // Without checkpoints nothing tells a restart from a first start.
   const std::vector<std::string> again = resume_command(job);
@@ -313,7 +313,7 @@ Job import_job(const YamlView& root) {
   const std::string setup = text_in(root, "setup");
   if (!setup.empty()) job.platforms[kPlatform]["setup"] = setup;
   import_run(root.at("run").text(), job);
-  const std::vector<KnownPlace> places = places_of(job);
+  const std::vector<PlacePath> places = places_of(job);
   job.command = emptied(job.command, places);
   job.resume = emptied(job.resume, places);
   return job;

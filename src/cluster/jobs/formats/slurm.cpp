@@ -35,7 +35,7 @@ std::string path_of(const std::string& uri) {
   return uri.starts_with("file://") ? uri.substr(7) : uri;
 }
 
-std::vector<KnownPlace> places_of(const Job& job) {
+std::vector<PlacePath> places_of(const Job& job) {
   return known_places(job, kPlatform, [](std::string_view, const DataPlace& place) {
     return is_path(place.uri) ? path_of(place.uri) : place.uri;
   });
@@ -185,7 +185,7 @@ void add_variables(const Job& job, ScriptLines& lines) {
 // early, the tasks save and end with an error, and the job is queued again while retries are left.
 void add_body(Draft& draft, ScriptLines& lines) {
   const Job& job = draft.job();
-  const std::vector<KnownPlace> places = places_of(job);
+  const std::vector<PlacePath> places = places_of(job);
   const std::vector<std::string> again = resume_command(job);
   lines.add(array_line("start", filled(job, job.command, places)), "command");
   if (!again.empty()) lines.add(array_line("resume", filled(job, again, places)), "resume");

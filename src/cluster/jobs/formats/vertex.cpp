@@ -23,7 +23,7 @@ std::string vertex_path(const DataPlace& place) {
   return uri.path.empty() ? "/gcs/" + uri.host : fmt::format("/gcs/{}/{}", uri.host, uri.path);
 }
 
-std::vector<KnownPlace> vertex_places(const Job& job) {
+std::vector<PlacePath> vertex_places(const Job& job) {
   return known_places(job, kPlatform,
                       [](std::string_view, const DataPlace& place) { return vertex_path(place); });
 }

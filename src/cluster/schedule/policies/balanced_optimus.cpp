@@ -1,7 +1,7 @@
 #include <queue>
 #include <tuple>
 
-#include "cluster/schedule/policies/least_used.h"
+#include "cluster/schedule/policies/least_loaded.h"
 #include "cluster/schedule/policies/policies.h"
 
 namespace trainyard::schedule {
@@ -19,7 +19,7 @@ class BalancedOptimus : public Policy {
  private:
   static std::vector<Allocation> allocate(const ClusterState& state) {
     std::vector<Allocation> out(state.jobs.size());
-    LeastUsedNodes nodes(*state.cluster);
+    LeastLoadedPlacer nodes(*state.cluster);
     using Entry = std::tuple<double, size_t, bool>;  // saved (negative), job, a server
     std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
     for (size_t i = 0; i < state.jobs.size(); ++i) {
@@ -40,7 +40,7 @@ class BalancedOptimus : public Policy {
     return out;
   }
 
-  static bool add(const Job& job, bool server, LeastUsedNodes& nodes, Allocation& allocation) {
+  static bool add(const Job& job, bool server, LeastLoadedPlacer& nodes, Allocation& allocation) {
     const int32_t node = nodes.place(server ? job.server : job.worker);
     if (node < 0) return false;
     (server ? allocation.servers : allocation.workers) += 1;
@@ -49,7 +49,7 @@ class BalancedOptimus : public Policy {
   }
 
   // A job without a worker or a server gains everything by one.
-  static bool first_tasks(const Job& job, LeastUsedNodes& nodes, Allocation& allocation) {
+  static bool first_tasks(const Job& job, LeastLoadedPlacer& nodes, Allocation& allocation) {
     if (job.rigid) return nodes.place_bundles(job, job.gang, allocation);
     if (!add(job, false, nodes, allocation)) return false;
     if (!job.has_servers() || add(job, true, nodes, allocation)) return true;

@@ -3,7 +3,7 @@
 #include <queue>
 #include <tuple>
 
-#include "cluster/schedule/policies/least_used.h"
+#include "cluster/schedule/policies/least_loaded.h"
 #include "cluster/schedule/policies/policies.h"
 
 namespace trainyard::schedule {
@@ -39,7 +39,7 @@ class BundlePolicy : public Policy {
  private:
   static std::vector<Allocation> fair(const ClusterState& state) {
     std::vector<Allocation> out(state.jobs.size());
-    LeastUsedNodes nodes(*state.cluster);
+    LeastLoadedPlacer nodes(*state.cluster);
     const Resources total = state.cluster->total();
     using Entry = std::tuple<double, double, size_t>;
     std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
@@ -71,7 +71,7 @@ class BundlePolicy : public Policy {
       });
     }
     std::vector<Allocation> out(state.jobs.size());
-    LeastUsedNodes nodes(*state.cluster);
+    LeastLoadedPlacer nodes(*state.cluster);
     for (const size_t i : order) {
       const Job& job = *state.jobs[i].job;
       if (job.rigid) {

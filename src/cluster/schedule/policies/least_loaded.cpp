@@ -1,4 +1,4 @@
-#include "cluster/schedule/policies/least_used.h"
+#include "cluster/schedule/policies/least_loaded.h"
 
 namespace trainyard::schedule {
 namespace {
@@ -9,20 +9,20 @@ double slots_of(const Resources& demand) {
 
 }  // namespace
 
-LeastUsedNodes::LeastUsedNodes(const Cluster& cluster)
+LeastLoadedPlacer::LeastLoadedPlacer(const Cluster& cluster)
     : free_(cluster), used_(cluster.nodes.size(), 0.0) {
   for (const Node& node : cluster.nodes) up_.push_back(node.up);
   rebuild();
 }
 
-void LeastUsedNodes::rebuild() {
+void LeastLoadedPlacer::rebuild() {
   heap_ = {};
   for (size_t node = 0; node < used_.size(); ++node) {
     if (up_[node]) heap_.push({used_[node], static_cast<int32_t>(node)});
   }
 }
 
-int32_t LeastUsedNodes::place(const Resources& demand) {
+int32_t LeastLoadedPlacer::place(const Resources& demand) {
   if (heap_.empty()) return -1;
   const int32_t node = heap_.top().second;
   if (!free_.fits(static_cast<size_t>(node), demand)) return -1;
@@ -33,7 +33,7 @@ int32_t LeastUsedNodes::place(const Resources& demand) {
   return node;
 }
 
-bool LeastUsedNodes::place_bundle(const Job& job, Allocation& allocation) {
+bool LeastLoadedPlacer::place_bundle(const Job& job, Allocation& allocation) {
   const int32_t node = place(job.bundle());
   if (node < 0) return false;
   allocation.workers += 1;
@@ -45,7 +45,7 @@ bool LeastUsedNodes::place_bundle(const Job& job, Allocation& allocation) {
   return true;
 }
 
-bool LeastUsedNodes::place_bundles(const Job& job, int32_t count, Allocation& allocation) {
+bool LeastLoadedPlacer::place_bundles(const Job& job, int32_t count, Allocation& allocation) {
   for (int32_t i = 0; i < count; ++i) {
     if (place_bundle(job, allocation)) continue;
     for (const Share& share : allocation.worker_nodes) {

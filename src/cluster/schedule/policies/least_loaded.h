@@ -10,9 +10,9 @@
 namespace trainyard::schedule {
 
 // Places tasks one by one on the node with the smallest sum of used CPUs and GPUs, then index.
-class LeastUsedNodes {
+class LeastLoadedPlacer {
  public:
-  explicit LeastUsedNodes(const Cluster& cluster);
+  explicit LeastLoadedPlacer(const Cluster& cluster);
 
   // The node that took it, or -1 if the least used one has no room.
   int32_t place(const Resources& demand);

@@ -23,17 +23,17 @@ double dominant_amount(const Resources& demand, const Resources& total) {
   return amount > 0 ? amount : 1;
 }
 
-struct Gain {
+struct MarginalGain {
   double seconds = 0;
   bool for_server = false;
 };
 
 // Of one more server or worker: remaining time saved per amount of its dominant resource.
-Gain best_gain(const ActiveJob& one, Count has, const Resources& total) {
+MarginalGain best_gain(const ActiveJob& one, Count has, const Resources& total) {
   const Job& job = *one.job;
   const double left = one.remaining();
   const double now = left / one.speed(has.servers, has.workers);
-  Gain worker;
+  MarginalGain worker;
   if (has.workers < job.most_workers) {
     const double saved = now - left / one.speed(has.servers, has.workers + 1);
     worker.seconds = saved / dominant_amount(job.worker, total);
@@ -41,7 +41,7 @@ Gain best_gain(const ActiveJob& one, Count has, const Resources& total) {
   if (!job.has_servers() || has.servers >= job.most_servers) return worker;
   const double saved = now - left / one.speed(has.servers + 1, has.workers);
   const double seconds = saved / dominant_amount(job.server, total);
-  return seconds >= worker.seconds ? Gain{seconds, true} : worker;
+  return seconds >= worker.seconds ? MarginalGain{seconds, true} : worker;
 }
 
 class OptimusPolicy : public Policy {
@@ -64,7 +64,7 @@ class OptimusPolicy : public Policy {
     using Entry = std::tuple<double, size_t, bool>;  // gain (negative), job, a server
     std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
     const auto enqueue = [&](size_t i) {
-      const Gain gain = best_gain(state.jobs[i], counts[i], total);
+      const MarginalGain gain = best_gain(state.jobs[i], counts[i], total);
       if (gain.seconds > 0) queue.push({-gain.seconds, i, gain.for_server});
     };
     for (size_t i = 0; i < state.jobs.size(); ++i) {

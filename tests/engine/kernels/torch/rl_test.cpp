@@ -32,7 +32,7 @@ std::vector<UpdateReport> updates_on(const RlConfig& config) {
   actor.begin(add_frame);
   for (int i = 0; i < 200; ++i) actor.step(/*epsilon=*/1, {}, add_frame, add);
   Learner learner(config, actor.spec());
-  Chance sampling(1, 1);
+  EventStream sampling(1, 1);
   std::vector<UpdateReport> reports;
   for (int i = 0; i < 20; ++i) {
     reports.push_back(learner.update(memory, config.learning_rate, config.beta, sampling));

@@ -14,7 +14,7 @@ namespace {
 // --- gradient of the input, stride 2
 
 // One row of dy that reaches a row of dx, and the row of the window it does so by.
-struct Reaching {
+struct ContributingRow {
   const float* dy;
   __m256 taps[3];
 };
@@ -22,7 +22,7 @@ struct Reaching {
 // A row of dx from kRows rows of dy. Columns x = 2 at - pad_left see taps 0 (of dy at `at`) and 2
 // (of the one before), columns after them see tap 1 alone.
 template <int kRows>
-void spread_row(const DepthwiseShape& shape, const Reaching (&rows)[2], float* dx) {
+void spread_row(const DepthwiseShape& shape, const ContributingRow (&rows)[2], float* dx) {
   const int64_t out_width = shape.out_width();
   const __m256 zero = _mm256_setzero_ps();
   __m256 before[2] = {zero, zero};
@@ -45,12 +45,12 @@ void spread_row(const DepthwiseShape& shape, const Reaching (&rows)[2], float* d
 void spread_plane(const DepthwiseShape& shape, const float* packed, const float* dy, float* dx) {
   const int64_t out_row = shape.out_width() * kBlock;
   for (int64_t y = 0; y < shape.height; ++y, dx += shape.width * kBlock) {
-    Reaching rows[2];
+    ContributingRow rows[2];
     int count = 0;
     for (int64_t i = 0; i < 3; ++i) {
       const int64_t twice = y + shape.pad_top - i;
       if (twice < 0 || twice % 2 != 0 || twice / 2 >= shape.out_height()) continue;
-      Reaching& row = rows[count++];
+      ContributingRow& row = rows[count++];
       row.dy = dy + twice / 2 * out_row;
       for (int64_t j = 0; j < 3; ++j) row.taps[j] = _mm256_load_ps(packed + (i * 3 + j) * kBlock);
     }

@@ -19,9 +19,9 @@ std::string_view refuses_dropout(const NodeView& node) {
 }
 
 // RandomStream::bits() of four neighbors at a time, without their low eleven bits.
-class DrawnBits {
+class RandomBits {
  public:
-  DrawnBits(uint64_t seed, uint64_t key, uint64_t first) {
+  RandomBits(uint64_t seed, uint64_t key, uint64_t first) {
     alignas(32) uint64_t lanes[kLanes];
     for (uint64_t i = 0; i < kLanes; ++i) {
       lanes[i] = mix_bits(seed ^ mix_bits(key)) + (first + i) * kStride;
@@ -93,7 +93,7 @@ class Dropout final : public Kernel {
     const int64_t count = x_.images * x_.image_elements();
     parallel_for((count + kVector - 1) / kVector, [&](int64_t begin, int64_t end) {
       const __m256 factor = _mm256_set1_ps(factor_);
-      DrawnBits drawn(seed_, step, static_cast<uint64_t>(first_ + begin * kVector));
+      RandomBits drawn(seed_, step, static_cast<uint64_t>(first_ + begin * kVector));
       const __m256i least = _mm256_set1_epi64x(static_cast<int64_t>(least_) - 1);
       const int64_t last = std::min(end * kVector, count);
       int64_t i = begin * kVector;

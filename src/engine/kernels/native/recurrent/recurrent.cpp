@@ -139,7 +139,7 @@ void RecurrentLayer::run(const RecurrentOperands& operands, void* scratch) const
   const bool apart = runs_apart_.load(std::memory_order_relaxed) > 0;
   if (apart) runs_apart_.fetch_sub(1, std::memory_order_relaxed);
   const int64_t parts = apart ? 1 : parts_per_direction();
-  MeetingPoint meetings[2] = {MeetingPoint(parts), MeetingPoint(parts)};
+  SpinBarrier meetings[2] = {SpinBarrier(parts), SpinBarrier(parts)};
   const auto run_parts = [&](int64_t d, int64_t from, int64_t to) {
     const auto direction = static_cast<size_t>(d);
     function_({.shape = &shape_,

@@ -7,7 +7,7 @@
 
 #include "engine/kernels/native/gemm/packed_buffer.h"
 #include "engine/kernels/native/parallel.h"
-#include "engine/kernels/native/recurrent/meeting_point.h"
+#include "engine/kernels/native/recurrent/spin_barrier.h"
 
 namespace trainyard::kernels::native {
 
@@ -49,7 +49,7 @@ struct RecurrentWork {
   int64_t direction = 0;
   Range blocks;
   int64_t own_parts = 1;
-  MeetingPoint* meeting = nullptr;
+  SpinBarrier* meeting = nullptr;
   float* scratch = nullptr;  // of the direction: two states, a cell, sums of a chunk of inputs
 };
 using RecurrentFunction = void (*)(const RecurrentWork&);

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "engine/kernels/native/recurrent/recurrent.h"
-#include "engine/kernels/native/recurrent/recurrent_ahead.h"
+#include "engine/kernels/native/recurrent/recurrent_later.h"
 #include "engine/kernels/native/repeat.h"
 #include "engine/kernels/native/vector_math.h"
 

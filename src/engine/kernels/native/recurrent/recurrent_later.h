@@ -11,7 +11,7 @@ namespace {
 
 // `kRows` inputs of later steps, `stride` floats apart, `depth` numbers of each, times a packed
 // block [depth][gate][units].
-struct InputsAhead {
+struct LaterInputs {
   const float* inputs;
   int64_t stride;
   int64_t depth;
@@ -22,7 +22,7 @@ struct InputsAhead {
 // products of `ahead`.
 template <typename W, int kRows, int kGates>
 [[gnu::always_inline]] inline void multiply_with_ahead(
-    const float* state, int64_t depth, const float* block, InputsAhead ahead,
+    const float* state, int64_t depth, const float* block, LaterInputs ahead,
     typename W::Vector (&sums)[kGates], typename W::Vector (&sums_ahead)[kRows][kGates]) {
   using V = typename W::Vector;
   constexpr int64_t kStep = kGates * W::kUnits;

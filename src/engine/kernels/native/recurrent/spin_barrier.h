@@ -22,9 +22,9 @@ inline uint64_t ticks() {
 // Work is cut into `parts`; a thread that does several of them arrives for all of them, so that one
 // thread alone never waits. A thread that has to wait spins for about ten microseconds, then gives
 // its core away: another process may be using the one its partner needs.
-class MeetingPoint {
+class SpinBarrier {
  public:
-  explicit MeetingPoint(int64_t parts) : parts_(parts) {}
+  explicit SpinBarrier(int64_t parts) : parts_(parts) {}
 
   // `step` counts the meetings from 0.
   [[gnu::always_inline]] void arrive(int64_t step, int64_t own_parts) {

@@ -56,12 +56,12 @@ double sum_of_exponentials(const float* x, int64_t count, float shift, const Sto
   return total;
 }
 
-struct Forget {
+struct DiscardExponentials {
   static void eight(int64_t, __m256) {}
   static void one(int64_t, float) {}
 };
 
-struct Keep {
+struct StoreExponentials {
   float* to;
   void eight(int64_t i, __m256 e) const { _mm256_storeu_ps(to + i, e); }
   void one(int64_t i, float e) const { to[i] = e; }
@@ -149,7 +149,7 @@ class CrossEntropy final : public Kernel {
     const float largest = largest_of(x, rows_.classes);
     // log(sum exp(x)): x minus it is the logarithm of the softmax.
     const double shift =
-        largest + std::log(sum_of_exponentials(x, rows_.classes, largest, Forget{}));
+        largest + std::log(sum_of_exponentials(x, rows_.classes, largest, DiscardExponentials{}));
     float* log_softmax = args.outputs.size() > 1 ? args.outputs[1].as<float>() : nullptr;
     if (log_softmax != nullptr) {
       log_softmax += row * rows_.classes;
@@ -199,7 +199,7 @@ class CrossEntropyGrad final : public Kernel {
     // Exponentials go to where the gradient will be, (softmax - one-hot) * share, so a row is read
     // once.
     const double sum =
-        sum_of_exponentials(x, rows_.classes, largest_of(x, rows_.classes), Keep{dx});
+        sum_of_exponentials(x, rows_.classes, largest_of(x, rows_.classes), StoreExponentials{dx});
     const auto factor = static_cast<float>(share / sum);
     for (int64_t c = 0; c < rows_.classes; ++c) dx[c] *= factor;
     dx[target.label] -= static_cast<float>(share);
