@@ -31,7 +31,7 @@ class Block:
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Dict[str, str]:
         bundle = show.static_bundle([self.fields])
         if self.kind == "formula" and "text/html" in bundle:
-            return {"text/plain": bundle["text/plain"], "text/latex": str(self.fields["markdown"])}
+            bundle["text/latex"] = str(self.fields["markdown"])
         return bundle
 
 
