@@ -94,8 +94,8 @@ TEST(Continuing, TheDifferentialAgentComesNearTheBestAverageReward) {
 TEST(Continuing, OtherTasksAreRefused) {
   const RlConfig config = preset_config("CliffWalking-v1", "differential");
   EXPECT_EQ(message_of([&] { require_learnable(config, make_environment(config.env, 1)->spec()); }),
-            "--agent differential learns the average reward of a task that never ends, as "
-            "AccessControl-v1; episodes of CliffWalking-v1 end. Try --agent q-learning");
+            "`agent` differential learns the average reward of a task that never ends, as "
+            "AccessControl-v1; episodes of CliffWalking-v1 end. Try `agent` q-learning");
 }
 
 TEST(Priorities, AreSharesOfPowersOfErrorsAndOfRanks) {
