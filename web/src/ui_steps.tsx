@@ -11,15 +11,20 @@ const most = 2000;
 
 interface Scale { at: (value: number) => number; ticks: number[] }
 
-/** By powers: 1, 2, 5, 10. */
-function scaleOf(values: number[], from: number, to: number): Scale {
+/** By powers: 1, 2, 5, 10. A tick is left out where its text has less than `room` pixels, or would stand over the end. */
+function scaleOf(values: number[], from: number, to: number, room: number): Scale {
   const [low, high] = [Math.min(...values) / 1.35, Math.max(...values) * 1.35];
   const at = (value: number): number => from + (Math.log(value / low) / Math.log(high / low)) * (to - from);
   const ticks: number[] = [];
   for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); ++power) for (const step of [1, 2, 5]) ticks.push(step * 10 ** power);
   const inside = ticks.filter((tick) => tick >= low && tick <= high);
   const few = inside.filter((tick) => /^1/.test(String(tick.toExponential())));
-  return { at, ticks: inside.length > 6 && few.length > 1 ? few : inside };
+  const spaced: number[] = [];
+  for (const tick of inside.length > 6 && few.length > 1 ? few : inside) {
+    const near = (place: number): boolean => Math.abs(at(tick) - place) < room;
+    if (Math.abs(at(tick) - to) >= room / 2 && !(spaced.length > 0 && near(at(spaced[spaced.length - 1])))) spaced.push(tick);
+  }
+  return { at, ticks: spaced };
 }
 
 export function StepChart({ rows, drawn }: { rows: Row[]; drawn: Colored[] }) {
@@ -36,8 +41,8 @@ export function StepChart({ rows, drawn }: { rows: Row[]; drawn: Colored[] }) {
     );
   }
   const values = known.flatMap((row) => [row.measured.step_ms as number, row.predicted?.step_ms as number]);
-  const x = scaleOf(values, size.left, size.width - size.right);
-  const y = scaleOf(values, size.height - size.bottom, size.top);
+  const x = scaleOf(values, size.left, size.width - size.right, 52);
+  const y = scaleOf(values, size.height - size.bottom, size.top, 16);
   const [low, high] = [Math.min(...values) / 1.35, Math.max(...values) * 1.35];
   const colors = new Map(drawn.map(({ row, color }) => [row.id, color]));
   const off = known.map((row) => Math.abs(offBy(row) ?? 0));
