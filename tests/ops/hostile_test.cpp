@@ -31,6 +31,24 @@ TEST(Hostile, AxesNamedTwice) {
   expect_rejected({"ReduceMean", {draw({2, 3})}, {{"axes", ints({1, 1})}}}, "named twice");
 }
 
+// Attributes so large that a sum or product of them is beyond 64 bits.
+TEST(Hostile, AttributesBeyondWhatCanBeAdded) {
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  const std::vector<OpInput> experts = {draw({2, 1}), draw({2, 1}), draw({2, 1}), draw({1, 2}),
+                                        draw({2, 2})};
+  for (const int64_t active : {kMost, -kMost - 1, int64_t{0}, int64_t{3}}) {
+    expect_rejected({"GatedExperts", experts, {{"active", active}}}, "of 2 experts");
+  }
+  expect_rejected({"ReverseSequence",
+                   {draw({2, 2}), given_ints({1, 1})},
+                   {{"batch_axis", kMost}, {"time_axis", int64_t{2}}}},
+                  "expected 0 and 1");
+  expect_rejected({"QuantizeLinear",
+                   {draw({2, 4}), draw({2, 2})},
+                   {{"axis", int64_t{1}}, {"block_size", kMost}}},
+                  "expected 2x1");
+}
+
 // Not asked at rest, so nobody would notice where nothing is dropped.
 TEST(Hostile, DropoutModeThatIsNoBool) {
   expect_rejected({"Dropout", {draw({1, 7}), absent(), known({}, {0.5})}}, "training_mode is f32");

@@ -15,7 +15,7 @@ std::vector<TensorType> infer_reverse_sequence(const NodeView& node) {
   const TensorType& x = node.input_type(0);
   const int64_t batch_axis = node.attr_int("batch_axis", 1);
   const int64_t time_axis = node.attr_int("time_axis", 0);
-  TY_REQUIRE(batch_axis + time_axis == 1 && batch_axis * time_axis == 0,
+  TY_REQUIRE((batch_axis == 0 && time_axis == 1) || (batch_axis == 1 && time_axis == 0),
              "batch_axis is {} and time_axis {}, expected 0 and 1 or 1 and 0", batch_axis,
              time_axis);
   TY_REQUIRE(x.shape.rank() >= 2, "shape {} has no batch of sequences", x.shape.to_string());

@@ -41,6 +41,17 @@ void multiply(A& product, A x) {
   }
 }
 
+// Sums of squares beyond 128 bits lose their upper ones, as products do.
+template <typename A>
+void add_square(A& sum, A x) {
+  if constexpr (std::is_same_v<A, double>) {
+    sum += x * x;
+  } else {
+    using Bits = unsigned __int128;
+    sum = static_cast<A>(static_cast<Bits>(sum) + static_cast<Bits>(x) * static_cast<Bits>(x));
+  }
+}
+
 template <typename A>
 constexpr A kLowest = std::is_same_v<A, double> ? A(-std::numeric_limits<double>::infinity())
                                                 : A(std::numeric_limits<int64_t>::min());
@@ -53,8 +64,7 @@ constexpr A kHighest = std::is_same_v<A, double> ? A(std::numeric_limits<double>
 template <typename A>
 constexpr Reduction<A> kReductions[] = {
     {"ReduceL1", 0, [](A& sum, A x) { sum += x < 0 ? -x : x; }},
-    {"ReduceL2", 0, [](A& sum, A x) { sum += x * x; },
-     [](double sum, double) { return std::sqrt(sum); }},
+    {"ReduceL2", 0, add_square<A>, [](double sum, double) { return std::sqrt(sum); }},
     {"ReduceLogSum", 0, [](A& sum, A x) { sum += x; },
      [](double sum, double) { return std::log(sum); }},
     {"ReduceLogSumExp", 0, [](A& sum, A x) { sum += A(std::exp(double(x))); },
@@ -65,7 +75,7 @@ constexpr Reduction<A> kReductions[] = {
     {"ReduceMin", kHighest<A>, [](A& least, A x) { least = x < least || is_nan(x) ? x : least; }},
     {"ReduceProd", 1, multiply<A>},
     {"ReduceSum", 0, [](A& sum, A x) { sum += x; }},
-    {"ReduceSumSquare", 0, [](A& sum, A x) { sum += x * x; }},
+    {"ReduceSumSquare", 0, add_square<A>},
 };
 
 template <typename A>

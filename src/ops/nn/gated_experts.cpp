@@ -75,6 +75,9 @@ ExpertShape expert_shape(const NodeView& node) {
   const bool known = weight[1] != Shape::kUnknown && gate[0] != Shape::kUnknown;
   TY_REQUIRE(!known || (weight[1] > 0 && gate[0] % weight[1] == 0),
              "{} rows of a gate for {} experts", gate[0], weight[1]);
+  const int64_t active = node.attr_int("active", 1);
+  TY_REQUIRE(active >= 1 && (!known || active <= weight[1]), "active is {} of {} experts", active,
+             weight[1]);
   require_dims("the gate", gate, {gate[0], x[1]});
   require_dims("up", node.input_shape(2), {gate[0], x[1]});
   require_dims("down", node.input_shape(3), {x[1], gate[0]});

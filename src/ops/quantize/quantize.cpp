@@ -20,7 +20,7 @@ void require_blocks(const NodeView& node, int64_t block) {
   const Shape& scale = node.input_shape(1);
   const int64_t axis = normalize_axis(node.attr_int("axis", 1), x.rank(), node.op());
   Shape expected = x;
-  if (x[axis] != Shape::kUnknown) expected[axis] = (x[axis] + block - 1) / block;
+  if (x[axis] != Shape::kUnknown) expected[axis] = x[axis] / block + (x[axis] % block != 0);
   TY_REQUIRE(scale.rank() == x.rank() && (!x.is_static() || scale == expected),
              "the scale has shape {}, expected {} (blocks of {} along axis {} of {})",
              scale.to_string(), expected.to_string(), block, axis, x.to_string());
