@@ -73,6 +73,13 @@ void limit_time() {
   setitimer(ITIMER_PROF, &limit, nullptr);
 }
 
+// g++ defines the macro, clang has the feature.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define __SANITIZE_ADDRESS__
+#endif
+#endif
+
 // The address sanitizer takes terabytes of addresses; it has limits of its own (tools/fuzz).
 void limit_memory() {
 #ifndef __SANITIZE_ADDRESS__
