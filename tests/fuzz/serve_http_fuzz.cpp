@@ -4,6 +4,7 @@
 #include <functional>
 #include <vector>
 
+#include "http/connection_slots.h"
 #include "http/http_session.h"
 
 using namespace trainyard::serve;
@@ -61,7 +62,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < 1) return 0;
   static Echo echo;
   static FuzzThread thread;
-  static std::atomic<size_t> taken{0};
+  static ConnectionSlots slots(2, 2);
   static const HttpLimits limits = [] {
     HttpLimits small;
     small.body_bytes = 1 << 16;
@@ -70,7 +71,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
   auto session =
       std::make_shared<HttpSession>(std::make_unique<FuzzWire>(bytes, size_t{1} + data[0]), "peer",
-                                    echo, limits, thread, std::make_unique<Seat>(taken));
+                                    echo, limits, thread, slots.take("peer"));
   session->start();
   session.reset();
   while (!pending.empty()) {

@@ -73,16 +73,18 @@ void limit_time() {
   setitimer(ITIMER_PROF, &limit, nullptr);
 }
 
-// g++ defines the macro, clang has the feature.
-#if defined(__has_feature)
+// g++ defines a macro, clang has a feature.
+#ifdef __SANITIZE_ADDRESS__
+#define TY_ADDRESS_SANITIZER
+#elif defined(__has_feature)
 #if __has_feature(address_sanitizer)
-#define __SANITIZE_ADDRESS__
+#define TY_ADDRESS_SANITIZER
 #endif
 #endif
 
 // The address sanitizer takes terabytes of addresses; it has limits of its own (tools/fuzz).
 void limit_memory() {
-#ifndef __SANITIZE_ADDRESS__
+#ifndef TY_ADDRESS_SANITIZER
   constexpr rlim_t kMostBytes = rlim_t{3} << 30U;
   const rlimit limit{kMostBytes, kMostBytes};
   setrlimit(RLIMIT_AS, &limit);
