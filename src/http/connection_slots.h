@@ -25,7 +25,7 @@ class ConnectionSlot {
   std::string client_;
 };
 
-// Outlives its seats. Thread-safe.
+// Outlives its slots. Thread-safe.
 class ConnectionSlots {
  public:
   ConnectionSlots(size_t most, size_t most_of_client)

@@ -68,8 +68,8 @@ Fields<DeviceCountPlan> fleet_fields(const TransformerQuestion& question) {
 
 }  // namespace
 
-Document transformer_fleet_document(const TransformerQuestion& question,
-                                    const transformer::DeviceCounts& fleets) {
+Document transformer_counts_document(const TransformerQuestion& question,
+                                     const transformer::DeviceCounts& fleets) {
   const Fields<DeviceCountPlan> fields = fleet_fields(question);
   const Fields<RefusedCount> reasons = {
       {"workers", {"devices"}, &RefusedCount::workers},

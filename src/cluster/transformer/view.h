@@ -37,8 +37,8 @@ Document transformer_plan_document(const TransformerQuestion& question,
                                    const transformer::Plan& plan);
 Document transformer_models_document(std::span<const transformer::Transformer> models);
 // How many devices to take.
-Document transformer_fleet_document(const TransformerQuestion& question,
-                                    const transformer::DeviceCounts& fleets);
+Document transformer_counts_document(const TransformerQuestion& question,
+                                     const transformer::DeviceCounts& fleets);
 
 struct TransformerScores {
   std::vector<transformer::Score> speeds;

@@ -155,8 +155,8 @@ void set_target(const TransformerFlags& flags, report::TransformerQuestion& ques
       static_cast<int64_t>(static_cast<double>(question.mapping.sequence) * target->filled);
 }
 
-void set_errand(const TransformerFlags& flags, const predict::Catalog& catalog,
-                report::TransformerQuestion& question) {
+void set_goal(const TransformerFlags& flags, const predict::Catalog& catalog,
+              report::TransformerQuestion& question) {
   question.goal = flags.goal;
   question.goal.tokens = flags.tokens;
   question.goal.deadline_hours = flags.deadline;
@@ -177,7 +177,7 @@ report::TransformerQuestion question_of(const TransformerFlags& flags) {
   question.model = model_of_flags(flags, question.launch);
   question.machine = transformer::machine_of(catalog, flags.device);
   set_mapping(flags, question);
-  set_errand(flags, catalog, question);
+  set_goal(flags, catalog, question);
   if (flags.target) set_target(flags, question);
   const bool experts = question.model.experts > 0;
   const std::string usual = flags.target ? transformer::target_stack(question.model.name) : "";
@@ -201,9 +201,9 @@ int plan_action(const TransformerFlags& flags, std::ostream& out) {
     TY_REQUIRE(flags.tokens > 0, "--deadline and --budget need --tokens: what is to be trained");
     TY_REQUIRE(flags.budget == 0 || question.goal.usd_per_hour > 0,
                "--budget: no price of {} is known; give --price", question.machine.id);
-    const transformer::DeviceCounts fleets = transformer::plan_device_counts(
+    const transformer::DeviceCounts counts = transformer::plan_device_counts(
         question.model, question.machine, question.stack->factors, question.mapping, question.goal);
-    out << report::render(report::transformer_fleet_document(question, fleets), flags.format);
+    out << report::render(report::transformer_counts_document(question, counts), flags.format);
     return 0;
   }
   const transformer::Plan plan =
@@ -270,7 +270,7 @@ int transformer_command(const TransformerFlags& flags, std::ostream& out) {
   return 0;
 }
 
-void declare_errand(Args& args, TransformerFlags& flags) {
+void declare_goal(Args& args, TransformerFlags& flags) {
   args.option("--tokens", flags.tokens, "tokens to train on; adds hours and dollars",
               between(0, kMostTrainingTokens));
   args.flag("--target", flags.target, "train to the MLPerf Training target, instead of --tokens");
@@ -355,7 +355,7 @@ Runner setup_transformer(Args& args) {
               "Face Trainer");
   declare_mapping(args, *flags);
   declare_model(args, *flags);
-  declare_errand(args, *flags);
+  declare_goal(args, *flags);
   args.option("--plans", flags->plans, "plan: how many plans to show", between(1, 1000));
   args.option("--measurements", flags->measurements,
               "validate: a CSV file of measured rows (default: the catalog's)");

@@ -135,7 +135,7 @@ std::deque<NStep::Open> Actor::read_open(const Json& steps, const FrameStore& fr
   return open;
 }
 
-// What is drawn at random is restored as a count of draws (Chance counts instead of carrying
+// What is drawn at random is restored as a count of draws (EventStream counts instead of carrying
 // state), so a resumed run draws what the uninterrupted one would have drawn.
 void Actor::set_state(const Json& state, ReplayMemory& memory) {
   const Json::Array& all = state.at("copies").items();

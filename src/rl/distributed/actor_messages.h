@@ -14,7 +14,7 @@
 namespace trainyard::rl {
 
 enum class ActorMessage : int64_t {
-  kTransitions,  // then a Parcel; answered when more may come
+  kTransitions,  // then an ExperienceBatch; answered when more may come
   kPull,         // answered by the parameters
   kProblem,      // then text: why this actor begins again; answered at once
 };

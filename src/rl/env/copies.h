@@ -3,9 +3,9 @@
 //   struct Game {
 //     explicit Game(const EnvOptions& options);
 //     EnvSpec spec() const;
-//     void reset(Chance& chance);
+//     void reset(EventStream& chance);
 //     // The reward and whether the episode terminated; truncation is ours.
-//     Outcome step(int32_t action, Chance& chance);
+//     Outcome step(int32_t action, EventStream& chance);
 //     void observe(float* to) const;  // every element
 //     Json state() const;
 //     void set_state(const Json& state);
